@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* journal.h - the durable record: runs, samples and events in one SQLite file (WAL, synchronous=FULL).
+ * RRD files are views that can be rebuilt from it. The file is STATE/journal.db.
+ * A handle belongs to one thread; the archive thread holds the only writing one, readers open their own.
+ * Functions return 0 or a negative errno: -EIO for a database error, -ENOSPC for a full disk, -EBUSY when locked,
+ * -EPROTO for a file of a newer schema; journal_error() has SQLite's text of the last failure. */
+#ifndef DRIVESOAK_JOURNAL_H
+#define DRIVESOAK_JOURNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "measure/sample.h"
+#include "run/run.h"
+
+#define RUN_ID_MAX     40
+#define RUN_JSON_MAX   6144
+#define RUN_FROZEN_MAX 1024
+#define EVENT_TEXT_MAX 512
+
+enum run_source { SOURCE_OWN, SOURCE_OBSERVE, SOURCE_IMPORTED };
+const char *run_source_name(enum run_source source);
+
+/* A run as stored; a fixed-size copy so that it can cross threads. Empty strings and UINT64_MAX are unknown,
+ * INT64_MIN is a time that has not come. */
+struct run_record {
+	char id[RUN_ID_MAX]; /* see run_id_make() */
+	char drive[64], label[128], model[64], serial[64], firmware[32];
+	enum run_source source;
+	struct run_progress progress;
+	int64_t started_ms, soak_started_ms, ended_ms;
+	uint32_t interval_s;
+	uint64_t seed;		   /* of the workload's random numbers */
+	uint64_t capacity_bytes;   /* of the drive */
+	uint64_t written_bytes;	   /* sum over the samples */
+	char reason[EVENT_TEXT_MAX]; /* of the present status */
+	char engine[32];	   /* what really runs: io_uring or libaio, with what was refused */
+	char direct[64];	   /* how O_DIRECT was proven, or "unproven: ..." */
+	char pre_state[16];	   /* purged, trimmed or unknown */
+	double price_amount;	   /* NAN */
+	char price_currency[8];
+	char frozen[RUN_FROZEN_MAX]; /* config_drive_frozen() of the start */
+	char config_json[RUN_JSON_MAX];
+	char host_json[RUN_JSON_MAX];
+};
+
+enum event_severity { EVENT_INFO, EVENT_WARNING, EVENT_CRITICAL };
+const char *event_severity_name(enum event_severity severity);
+
+struct event_record {
+	int64_t t_ms, until_ms; /* until: INT64_MIN for a moment */
+	char kind[24];		/* as API.md lists: phase, error, resumed, clock-step, note, ... */
+	enum event_severity severity;
+	char drive[64], run[RUN_ID_MAX]; /* empty: the service itself */
+	char text[EVENT_TEXT_MAX];
+	char cause[32], evidence[EVENT_TEXT_MAX]; /* empty: none */
+};
+
+struct journal;
+
+/* Open or, unless @read_only, create. */
+int journal_open(const char *path, bool read_only, struct journal **out);
+void journal_close(struct journal *journal); /* NULL is fine */
+const char *journal_error(const struct journal *journal);
+
+int journal_begin(struct journal *journal);
+int journal_commit(struct journal *journal);
+void journal_rollback(struct journal *journal);
+
+/* Insert or replace by id. */
+int journal_put_run(struct journal *journal, const struct run_record *run);
+/* Append; -EEXIST when the run has a sample of this or a later time. */
+int journal_put_sample(struct journal *journal, const char *run, const struct sample *sample);
+int journal_put_event(struct journal *journal, const struct event_record *event);
+
+/* One run; -ENOENT. */
+int journal_get_run(struct journal *journal, const char *id, struct run_record *out);
+/* The newest run of a drive by its configured name; -ENOENT. */
+int journal_get_newest_run(struct journal *journal, const char *drive, struct run_record *out);
+/* The last sample of a run, down rows too; -ENOENT. */
+int journal_get_last_sample(struct journal *journal, const char *run, struct sample *out);
+/* Exact sums over the samples of a run, unknown counters left out. */
+struct journal_sums {
+	uint64_t write_bytes, write_ios, read_bytes, read_ios, errors;
+	uint64_t samples;
+};
+int journal_get_sums(struct journal *journal, const char *run, struct journal_sums *out);
+
+/* Call @each for every row in order; a non-zero answer ends the walk and is returned. Runs: newest first.
+ * Samples: from_ms < t_ms <= to_ms, oldest first. Events: newest first, of one run or (NULL) of all, at most
+ * @limit. The record is only valid during the call. @with_hist false leaves the histograms out. */
+int journal_each_run(struct journal *journal, int (*each)(const struct run_record *, void *), void *arg);
+int journal_each_sample(struct journal *journal, const char *run, int64_t from_ms, int64_t to_ms, bool with_hist,
+	int (*each)(const struct sample *, void *), void *arg);
+int journal_each_event(struct journal *journal, const char *run, size_t limit,
+	int (*each)(const struct event_record *, void *), void *arg);
+
+/* "NAME-20261130T222200Z": the drive's name and the start in UTC; unique since a drive has one run at a time. */
+void run_id_make(const char *drive, int64_t started_ms, char *id);
+
+#endif

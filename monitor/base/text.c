@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void text_fini(struct text *text)
+{
+	free(text->bytes);
+	*text = (struct text)TEXT_INIT;
+}
+
+static bool grow(struct text *text, size_t extra)
+{
+	size_t capacity = text->capacity ? text->capacity : 256;
+	char *bytes;
+
+	if (text->error)
+		return false;
+	while (capacity - text->length <= extra)
+		capacity *= 2;
+	if (capacity == text->capacity)
+		return true;
+	bytes = realloc(text->bytes, capacity);
+	if (!bytes) {
+		text_fini(text);
+		text->error = -ENOMEM;
+		return false;
+	}
+	text->bytes = bytes;
+	text->capacity = capacity;
+	return true;
+}
+
+void text_add_bytes(struct text *text, const char *bytes, size_t length)
+{
+	if (!grow(text, length))
+		return;
+	memcpy(text->bytes + text->length, bytes, length);
+	text->length += length;
+	text->bytes[text->length] = '\0';
+}
+
+void text_add(struct text *text, const char *string)
+{
+	text_add_bytes(text, string, strlen(string));
+}
+
+void text_addf(struct text *text, const char *format, ...)
+{
+	va_list args;
+	int needed;
+
+	va_start(args, format);
+	needed = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (needed < 0 || !grow(text, (size_t)needed))
+		return;
+	va_start(args, format);
+	(void)vsnprintf(text->bytes + text->length, (size_t)needed + 1, format, args);
+	va_end(args);
+	text->length += (size_t)needed;
+}
+
+void text_add_html(struct text *text, const char *string)
+{
+	for (; *string; string++) {
+		switch (*string) {
+		case '&':
+			text_add(text, "&amp;");
+			break;
+		case '<':
+			text_add(text, "&lt;");
+			break;
+		case '>':
+			text_add(text, "&gt;");
+			break;
+		case '"':
+			text_add(text, "&quot;");
+			break;
+		case '\'':
+			text_add(text, "&#39;");
+			break;
+		default:
+			text_add_bytes(text, string, 1);
+		}
+	}
+}
+
+const char *text_string(const struct text *text)
+{
+	return text->bytes ? text->bytes : "";
+}
+
+int text_error(const struct text *text)
+{
+	return text->error;
+}
+
+char *text_take(struct text *text, size_t *length)
+{
+	char *bytes;
+
+	if (!text->bytes)
+		text_add(text, "");
+	bytes = text->bytes;
+	*length = text->length;
+	text->bytes = NULL;
+	text->length = text->capacity = 0;
+	return bytes;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* text.h - a growing string. Out of memory is remembered, not returned at each call: text_error() tells at the
+ * end, and a failed text stays empty. Belongs to one thread. */
+#ifndef DRIVESOAK_TEXT_H
+#define DRIVESOAK_TEXT_H
+
+#include <stddef.h>
+
+struct text {
+	char *bytes; /* NUL-terminated once anything was added, else NULL */
+	size_t length, capacity;
+	int error; /* 0 or -ENOMEM */
+};
+
+#define TEXT_INIT { NULL, 0, 0, 0 }
+
+void text_fini(struct text *text);
+void text_add(struct text *text, const char *string);
+void text_add_bytes(struct text *text, const char *bytes, size_t length);
+void text_addf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* As element content or attribute value: & < > " ' are escaped; model strings come from drives and are hostile. */
+void text_add_html(struct text *text, const char *string);
+
+/* The string so far, never NULL. */
+const char *text_string(const struct text *text);
+int text_error(const struct text *text);
+
+/* Give the bytes away (caller frees with free()); the text is empty afterwards. NULL on an earlier error. */
+char *text_take(struct text *text, size_t *length);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* summary.h - the headline figures of a run from its samples: median, p1, p5 (nearest rank), mean, coefficient
+ * of variation, worst minute. Zeros count; paused, down, absent, partial, host-limited, filling and verifying
+ * samples do not, and their share is told. Arithmetic only. One thread. */
+#ifndef DRIVESOAK_SUMMARY_H
+#define DRIVESOAK_SUMMARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/json.h"
+#include "measure/sample.h"
+
+struct summary;
+
+/* Figures in bytes per second over the samples that count; NAN when there is none. */
+struct summary_rates {
+	double median, mean, p1, p5, min, max, cv, worst_minute;
+};
+
+struct summary_figures {
+	uint64_t samples; /* that count */
+	double interval_s;
+	struct summary_rates write, read;
+	double stalled_s;   /* time in stalls of 1 s or more */
+	uint64_t lat_p99_ns; /* over all samples that count, from the merged histograms; SAMPLE_UNKNOWN */
+	double host_limited_pct, gap_pct; /* of the soak's time */
+	int64_t from_ms, to_ms;	  /* INT64_MIN when empty */
+};
+
+int summary_new(uint32_t interval_s, struct summary **out); /* 0 or -ENOMEM */
+void summary_free(struct summary *summary);
+/* In order of time; every sample of the run, the ones that do not count too. 0 or -ENOMEM. */
+int summary_add(struct summary *summary, const struct sample *sample);
+void summary_read(struct summary *summary, struct summary_figures *out);
+
+/* The "summary" object of the HTTP API. */
+void summary_json(const struct summary_figures *figures, struct json *json);
+
+#endif
