@@ -1,0 +1,11 @@
+libdrivesoak_a_SOURCES += \
+	monitor/base/clock.c monitor/base/clock.h \
+	monitor/base/json.c monitor/base/json.h \
+	monitor/base/log.c monitor/base/log.h \
+	monitor/base/text.c monitor/base/text.h
+include monitor/config/local.mk
+include monitor/target/local.mk
+include monitor/engine/local.mk
+include monitor/archive/local.mk
+sbin_PROGRAMS += drivesoakd
+drivesoakd_SOURCES = monitor/drivesoakd.c

@@ -1,0 +1,11 @@
+# A unit test is one cmocka program tests/unit/test_NAME.c; its cases check values.
+if HAVE_CMOCKA
+unit_programs =
+include tests/unit/base.mk
+include tests/unit/config.mk
+include tests/unit/archive.mk
+include tests/unit/engine.mk
+include tests/unit/web.mk
+check_PROGRAMS += $(unit_programs)
+TESTS += $(unit_programs)
+endif
