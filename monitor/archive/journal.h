@@ -31,14 +31,14 @@ struct run_record {
 	struct run_progress progress;
 	int64_t started_ms, soak_started_ms, ended_ms;
 	uint32_t interval_s;
-	uint64_t seed;		   /* of the workload's random numbers */
-	uint64_t capacity_bytes;   /* of the drive */
-	uint64_t written_bytes;	   /* sum over the samples */
+	uint64_t seed;		     /* of the workload's random numbers */
+	uint64_t capacity_bytes;     /* of the drive */
+	uint64_t written_bytes;	     /* sum over the samples */
 	char reason[EVENT_TEXT_MAX]; /* of the present status */
-	char engine[32];	   /* what really runs: io_uring or libaio, with what was refused */
-	char direct[64];	   /* how O_DIRECT was proven, or "unproven: ..." */
-	char pre_state[16];	   /* purged, trimmed or unknown */
-	double price_amount;	   /* NAN */
+	char engine[32];	     /* what really runs: io_uring or libaio, with what was refused */
+	char direct[64];	     /* how O_DIRECT was proven, or "unproven: ..." */
+	char pre_state[16];	     /* purged, trimmed or unknown */
+	double price_amount;	     /* NAN */
 	char price_currency[8];
 	char frozen[RUN_FROZEN_MAX]; /* config_drive_frozen() of the start */
 	char config_json[RUN_JSON_MAX];
@@ -91,8 +91,8 @@ int journal_get_sums(struct journal *journal, const char *run, struct journal_su
  * Samples: from_ms < t_ms <= to_ms, oldest first. Events: newest first, of one run or (NULL) of all, at most
  * @limit. The record is only valid during the call. @with_hist false leaves the histograms out. */
 int journal_each_run(struct journal *journal, int (*each)(const struct run_record *, void *), void *arg);
-int journal_each_sample(struct journal *journal, const char *run, int64_t from_ms, int64_t to_ms, bool with_hist,
-	int (*each)(const struct sample *, void *), void *arg);
+int journal_each_sample(struct journal *journal, const char *run, int64_t from_ms, int64_t to_ms,
+	bool with_hist, int (*each)(const struct sample *, void *), void *arg);
 int journal_each_event(struct journal *journal, const char *run, size_t limit,
 	int (*each)(const struct event_record *, void *), void *arg);
 

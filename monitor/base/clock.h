@@ -7,9 +7,9 @@
 
 #include <stdint.h>
 
-#define NS_PER_S	1000000000ULL
-#define NS_PER_MS	1000000ULL
-#define NS_PER_US	1000ULL
+#define NS_PER_S  1000000000ULL
+#define NS_PER_MS 1000000ULL
+#define NS_PER_US 1000ULL
 
 struct clock_source {
 	uint64_t (*mono_ns)(void); /* CLOCK_MONOTONIC: stands still in suspend */

@@ -15,7 +15,8 @@
 
 struct json {
 	struct text *text;
-	uint32_t has_item; /* a bit for each open level: something was written there, the next needs a comma */
+	uint32_t
+		has_item; /* a bit for each open level: something was written there, the next needs a comma */
 	unsigned depth;
 	bool after_key;
 };
@@ -33,7 +34,8 @@ void json_bool(struct json *json, bool value);
 void json_u64(struct json *json, uint64_t value);
 void json_i64(struct json *json, int64_t value);
 void json_double(struct json *json, double value);
-void json_ms_as_s(struct json *json, int64_t ms); /* epoch seconds with up to three decimals; INT64_MIN is null */
+void json_ms_as_s(
+	struct json *json, int64_t ms); /* epoch seconds with up to three decimals; INT64_MIN is null */
 void json_string(struct json *json, const char *value); /* NULL is null */
 void json_raw(struct json *json, const char *value);	/* already JSON; NULL or empty is null */
 

@@ -12,7 +12,10 @@ struct text {
 	int error; /* 0 or -ENOMEM */
 };
 
-#define TEXT_INIT { NULL, 0, 0, 0 }
+#define TEXT_INIT                                                                                            \
+	{                                                                                                    \
+		NULL, 0, 0, 0                                                                                \
+	}
 
 void text_fini(struct text *text);
 void text_add(struct text *text, const char *string);

@@ -12,7 +12,7 @@
 
 int units_parse_bytes(const char *text, uint64_t *out_bytes);
 int units_parse_duration(const char *text, uint64_t *out_ns);
-int units_parse_percent(const char *text, double *out_pct); /* 0..1000, at most 3 decimals */
+int units_parse_percent(const char *text, double *out_pct);   /* 0..1000, at most 3 decimals */
 int units_parse_count(const char *text, uint64_t *out_count); /* decimal digits only */
 
 /* Longest result of any printer, with its NUL. */

@@ -13,7 +13,7 @@
 #include "base/text.h"
 
 #define CONFIG_DEFAULT_PATH SYSCONF_DIR "/drivesoak/drivesoak.conf"
-#define CONFIG_NAME_MAX	    64	/* of a drive or notify title: letters, digits, . _ -, not starting with . or - */
+#define CONFIG_NAME_MAX	    64 /* of a drive or notify title: letters, digits, . _ -, not starting with . or - */
 #define CONFIG_DRIVES_MAX   256
 
 enum config_workload { WORKLOAD_RANDOM_WRITE, WORKLOAD_RANDOM_READ, WORKLOAD_RANDOM_MIXED, WORKLOAD_OBSERVE };
@@ -36,11 +36,11 @@ struct config_drive {
 	uint64_t size_bytes;			  /* absolute amount instead of fill; 0: not given */
 	unsigned files;				  /* 1..4096 */
 	enum config_workload workload;
-	unsigned read_percent; /* 0..100 */
-	uint32_t block_bytes;  /* 4 KiB..1 MiB, a power of two */
-	unsigned threads;      /* 1..256 */
-	unsigned queue_depth;  /* in flight in all; 0: auto */
-	uint64_t fsync_every;  /* writes; 0: never */
+	unsigned read_percent;	   /* 0..100 */
+	uint32_t block_bytes;	   /* 4 KiB..1 MiB, a power of two */
+	unsigned threads;	   /* 1..256 */
+	unsigned queue_depth;	   /* in flight in all; 0: auto */
+	uint64_t fsync_every;	   /* writes; 0: never */
 	uint64_t rate_bytes_per_s; /* 0: unlimited */
 	bool discard;
 	uint64_t settle_ns, probe_phase_ns;
@@ -49,8 +49,8 @@ struct config_drive {
 	uint64_t duration_ns;	     /* of the soak; 0: until stopped */
 	uint64_t write_budget_bytes; /* 0: not given */
 	double wear_limit_pct, spare_floor_pct;
-	double max_temp_c;	     /* NAN: auto */
-	uint64_t rated_tbw_bytes;    /* 0: not given */
+	double max_temp_c;	  /* NAN: auto */
+	uint64_t rated_tbw_bytes; /* 0: not given */
 	enum config_verify verify;
 	enum config_settle_rule settle_rule;
 	uint64_t ledger_bytes, max_errors;

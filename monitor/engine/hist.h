@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HIST_OCTAVES	30
-#define HIST_BUCKETS	(64 + HIST_OCTAVES * 64)
+#define HIST_OCTAVES	 30
+#define HIST_BUCKETS	 (64 + HIST_OCTAVES * 64)
 #define HIST_ENCODED_MAX 2040
 
 struct hist {

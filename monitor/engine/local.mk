@@ -1,1 +1,10 @@
-# sources of monitor/engine
+libdrivesoak_a_SOURCES += \
+	monitor/engine/engine.c monitor/engine/engine.h monitor/engine/engine_private.h \
+	monitor/engine/hist.c monitor/engine/hist.h \
+	monitor/engine/libaio.c \
+	monitor/engine/null.c \
+	monitor/engine/ops.h \
+	monitor/engine/payload.c monitor/engine/payload.h \
+	monitor/engine/random.h \
+	monitor/engine/uring.c \
+	monitor/engine/worker.c

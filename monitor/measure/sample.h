@@ -32,14 +32,16 @@ enum sample_flag {
 #define SAMPLE_HIST_MAX	      2048
 
 struct sample {
-	int64_t t_ms;	     /* end of the interval, wall clock; a multiple of the interval but for a down row */
+	int64_t t_ms; /* end of the interval, wall clock; a multiple of the interval but for a down row */
 	uint64_t elapsed_ns; /* monotonic time really covered */
 	enum sample_state state;
 	uint32_t flags;
 	enum run_phase phase;
 	uint64_t write_bytes, write_ios, read_bytes, read_ios, errors; /* completed in the interval */
-	uint64_t lat_p50_ns, lat_p90_ns, lat_p99_ns, lat_p999_ns, lat_p9999_ns, lat_max_ns; /* submit to complete */
-	uint64_t stall_ns;     /* longest time without any completion, as known at t_ms; may reach back before it */
+	uint64_t lat_p50_ns, lat_p90_ns, lat_p99_ns, lat_p999_ns, lat_p9999_ns,
+		lat_max_ns; /* submit to complete */
+	uint64_t
+		stall_ns; /* longest time without any completion, as known at t_ms; may reach back before it */
 	double inflight_mean;  /* requests, time-weighted */
 	double host_cpu_share; /* CPU seconds of our threads per second; NAN */
 	double steal_share;    /* of the machine's CPU time; NAN */

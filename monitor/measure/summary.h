@@ -23,10 +23,10 @@ struct summary_figures {
 	uint64_t samples; /* that count */
 	double interval_s;
 	struct summary_rates write, read;
-	double stalled_s;   /* time in stalls of 1 s or more */
+	double stalled_s;    /* time in stalls of 1 s or more */
 	uint64_t lat_p99_ns; /* over all samples that count, from the merged histograms; SAMPLE_UNKNOWN */
 	double host_limited_pct, gap_pct; /* of the soak's time */
-	int64_t from_ms, to_ms;	  /* INT64_MIN when empty */
+	int64_t from_ms, to_ms;		  /* INT64_MIN when empty */
 };
 
 int summary_new(uint32_t interval_s, struct summary **out); /* 0 or -ENOMEM */

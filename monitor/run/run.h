@@ -12,7 +12,17 @@
 #include <stdint.h>
 
 enum run_phase { PHASE_PREPARE, PHASE_FILL, PHASE_SOAK, PHASE_PROBE, PHASE_VERIFY, PHASE_DONE, PHASE_COUNT };
-enum run_status { RUN_IDLE, RUN_ARMED, RUN_RUNNING, RUN_PAUSED, RUN_STALLED, RUN_DONE, RUN_FAILED, RUN_ABSENT, RUN_STATUS_COUNT };
+enum run_status {
+	RUN_IDLE,
+	RUN_ARMED,
+	RUN_RUNNING,
+	RUN_PAUSED,
+	RUN_STALLED,
+	RUN_DONE,
+	RUN_FAILED,
+	RUN_ABSENT,
+	RUN_STATUS_COUNT
+};
 
 /* Names as in the HTTP API and the journal. */
 const char *run_phase_name(enum run_phase phase);
@@ -35,15 +45,15 @@ struct run_progress {
 /* What a run must reach; constant during the run. */
 struct run_plan {
 	uint64_t settle_ns, soak_ns; /* soak_ns 0: until stopped */
-	bool read_only; /* never fills: the workload reads what is there */
+	bool read_only;		     /* never fills: the workload reads what is there */
 };
 
 enum run_event {
-	RUN_EVENT_TICK,	       /* time passed: elapsed_ns */
-	RUN_EVENT_PREPARED,    /* target is open, laid out and discarded; fill_goal_bytes is set; discarded tells */
-	RUN_EVENT_FILLED,      /* fill ended: fill_done_bytes, by plan or by ENOSPC */
-	RUN_EVENT_FAILED,      /* the target can't go on */
-	RUN_EVENT_STOP,	       /* the user ends the run */
+	RUN_EVENT_TICK,	    /* time passed: elapsed_ns */
+	RUN_EVENT_PREPARED, /* target is open, laid out and discarded; fill_goal_bytes is set; discarded tells */
+	RUN_EVENT_FILLED, /* fill ended: fill_done_bytes, by plan or by ENOSPC */
+	RUN_EVENT_FAILED, /* the target can't go on */
+	RUN_EVENT_STOP,	  /* the user ends the run */
 };
 
 struct run_input {
@@ -56,13 +66,14 @@ struct run_input {
 /* What the conductor does next. */
 enum run_action {
 	RUN_ACT_NONE,
-	RUN_ACT_FILL,	 /* write [fill_done_bytes, fill_goal_bytes) */
-	RUN_ACT_SOAK,	 /* soak [0, extent_bytes) */
-	RUN_ACT_FINISH,	 /* stop the engine, close the target: the run is over */
+	RUN_ACT_FILL,	/* write [fill_done_bytes, fill_goal_bytes) */
+	RUN_ACT_SOAK,	/* soak [0, extent_bytes) */
+	RUN_ACT_FINISH, /* stop the engine, close the target: the run is over */
 };
 
 /* Advance @progress by one event. */
-enum run_action run_step(struct run_progress *progress, const struct run_plan *plan, const struct run_input *input);
+enum run_action run_step(
+	struct run_progress *progress, const struct run_plan *plan, const struct run_input *input);
 
 /* What to do when the service starts and finds @progress: the target was just prepared again. */
 enum run_action run_resume(const struct run_progress *progress);
@@ -70,6 +81,7 @@ enum run_action run_resume(const struct run_progress *progress);
 /* 0..1 of the current phase; NAN when it has no end. @eta_ns: remaining time at the pace of @fill_bytes_per_s
  * (fill) or by the clock (soak); UINT64_MAX when unknown. */
 double run_progress_ratio(const struct run_progress *progress, const struct run_plan *plan);
-uint64_t run_eta_ns(const struct run_progress *progress, const struct run_plan *plan, double fill_bytes_per_s);
+uint64_t run_eta_ns(
+	const struct run_progress *progress, const struct run_plan *plan, double fill_bytes_per_s);
 
 #endif

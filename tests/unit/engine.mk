@@ -1,1 +1,9 @@
-# unit tests: unit_programs += tests/unit/test_X with its _SOURCES, _CFLAGS, _LDADD
+unit_programs += tests/unit/test_hist
+tests_unit_test_hist_SOURCES = tests/unit/test_hist.c
+tests_unit_test_hist_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_hist_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_engine
+tests_unit_test_engine_SOURCES = tests/unit/test_engine.c
+tests_unit_test_engine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_engine_LDADD = $(LDADD) $(CMOCKA_LIBS)

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* engine.h - keep the queue of one target full and count what completes. Two jobs: a fill (one stream of
+ * sequential 1 MiB writes) and a soak (random blocks, @threads workers that share @queue_depth requests in
+ * flight). Both go through the same workers and one of the ops tables io_uring, libaio, null.
+ *
+ * Threads: engine_new/start/stop/free belong to one thread (they may block for as long as the drive does);
+ * engine_read() and engine_next_error() may be called from any thread at any time and never block.
+ * A failed request is data: it is counted and kept for engine_next_error(), the work goes on.
+ */
+#ifndef DRIVESOAK_ENGINE_H
+#define DRIVESOAK_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/config.h"
+#include "engine/hist.h"
+
+#define ENGINE_WHY_MAX	  512
+#define ENGINE_NAME_MAX	  32
+#define ENGINE_NOTES_MAX  256
+#define ENGINE_FILL_BYTES (1u << 20)
+
+struct ring_ops;
+
+struct engine_job {
+	/* The target: @fd_count open files of @file_bytes each, side by side; all but the last are full length. */
+	const int *fds; /* must stay open until engine_free() */
+	unsigned fd_count;
+	uint64_t file_bytes;
+	bool is_fill;
+	uint64_t from_bytes, to_bytes; /* fill: the range to write; soak: [0, to_bytes) */
+	uint32_t block_bytes;	       /* of the soak */
+	unsigned threads, queue_depth; /* of the soak; queue_depth >= threads */
+	enum config_engine engine;     /* ENGINE_AUTO: io_uring, else libaio */
+	const struct ring_ops *ops;    /* tests: a layer of their own instead; NULL: by @engine */
+	enum config_payload payload;
+	uint64_t run_tag, seed;
+	/* Fill only, may be NULL: called by the worker before the first write to file @index. */
+	void (*before_file)(void *arg, unsigned index);
+	void *before_file_arg;
+	/* Called once by a worker when the job has ended by itself: the fill reached its end, or engine_failure(). */
+	void (*on_end)(void *arg);
+	void *on_end_arg;
+};
+
+/* Everything since engine_start(), one consistent cut a worker. */
+struct engine_totals {
+	uint64_t write_bytes, write_ios, read_bytes, read_ios, errors;
+	uint64_t inflight_ns; /* requests in flight, integrated over time */
+	uint64_t cpu_ns;      /* CPU time of the workers */
+	uint64_t read_ns;     /* monotonic time of this cut */
+	uint64_t
+		last_completion_ns; /* start of the stall clock: last completion of any worker, or the start */
+	struct hist lat;	    /* submit to complete */
+};
+
+struct engine_error {
+	uint64_t offset_bytes; /* of the request in the target */
+	int error;	       /* positive errno as the kernel gave it */
+	bool is_write;
+	uint64_t at_ns; /* monotonic */
+};
+
+/* How a fill ended. */
+struct engine_fill_end {
+	uint64_t done_bytes; /* contiguous and completed, from the start of the target */
+	int error; /* 0: reached to_bytes; positive errno that ended it (ENOSPC: full), or ECANCELED: stopped */
+};
+
+struct engine;
+
+/* 0, or -errno with @why (ENGINE_WHY_MAX bytes). Buffers are allocated and filled here. */
+int engine_new(const struct engine_job *job, struct engine **out, char *why);
+/* Start the workers and wait until every one has its ring. -errno with @why. */
+int engine_start(struct engine *engine, char *why);
+/* Stop submitting, wait for what is in flight, end the workers. False when a worker still hangs in the drive after
+ * @timeout_ns: the engine must then be left alone (never freed). */
+bool engine_stop(struct engine *engine, uint64_t timeout_ns);
+void engine_free(struct engine *engine); /* NULL is fine; only stopped engines */
+
+void engine_read(struct engine *engine, struct engine_totals *out);
+/* The longest stall (no completion at all) that ended since the last call; the running one is
+ * read_ns - last_completion_ns. One caller. */
+uint64_t engine_take_longest_stall_ns(struct engine *engine);
+/* Next kept error, oldest first; false when none. Errors beyond the 256 kept at a time are only counted. One caller. */
+bool engine_next_error(struct engine *engine, struct engine_error *out);
+bool engine_fill_ended(struct engine *engine, struct engine_fill_end *out);
+
+/* 0, or the negative errno of a ring that failed as such: all workers have then stopped. */
+int engine_failure(struct engine *engine);
+
+/* What really runs ("io_uring", "libaio", "null"), and what was refused on the way, in words ("" when nothing). */
+const char *engine_name(const struct engine *engine);
+const char *engine_notes(const struct engine *engine);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* engine_private.h - what engine.c (set-up, reading) and worker.c (the loop) share. Nobody else includes it. */
+#ifndef DRIVESOAK_ENGINE_PRIVATE_H
+#define DRIVESOAK_ENGINE_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "engine/engine.h"
+#include "engine/ops.h"
+#include "engine/payload.h"
+#include "engine/random.h"
+
+#define CACHE_LINE    64
+#define ENGINE_ERRORS 256
+#define OFFSET_NONE   UINT64_MAX
+#define FILL_DEPTH    4
+
+/* Written by its worker alone, in a section bracketed by seq (odd while open); read by anyone. Relaxed single-writer
+ * updates compile to plain arithmetic. */
+struct worker_counters {
+	_Atomic uint64_t seq;
+	_Atomic uint64_t write_bytes, write_ios, read_bytes, read_ios, errors;
+	_Atomic uint64_t inflight;    /* now */
+	_Atomic uint64_t inflight_ns; /* integrated up to since_ns */
+	_Atomic uint64_t since_ns;
+	_Atomic uint64_t lat[HIST_BUCKETS];
+};
+
+struct slot {
+	uint64_t submit_ns;    /* 0: not yet passed on */
+	uint64_t offset_bytes; /* in the target */
+	uint32_t bytes, done_bytes;
+	bool is_write;
+	uint8_t *buffer;
+	uint64_t *body_hashes;
+};
+
+struct worker {
+	struct engine *engine;
+	unsigned index, depth;
+	pthread_t thread;
+	bool is_started;
+	_Atomic bool has_ended;
+	_Atomic clockid_t cpu_clock;
+	_Atomic uint64_t cpu_end_ns;	/* CPU time of a thread that has ended */
+	char open_notes[OPS_NOTES_MAX]; /* valid once the gate is passed */
+
+	/* The worker's own from here. */
+	struct ring *ring;
+	struct slot *slots;
+	unsigned *group; /* slots queued since the last submit, not yet timed */
+	unsigned group_count, inflight;
+	uint64_t *busy_offsets; /* a slot's offset while it is under way, else OFFSET_NONE */
+	struct ring_completion *completions;
+	uint8_t *arena;
+	size_t arena_bytes;
+	uint64_t *hashes;
+	struct random random;
+	uint64_t sequence;
+	int64_t wall_ns; /* of the last look at the clock: good enough for stamps */
+	uint64_t completed;
+	unsigned wait_least;
+	uint64_t fill_next_bytes, fill_limit_bytes;
+	unsigned fill_file; /* first file not yet announced by before_file */
+	int fill_error;
+
+	_Alignas(CACHE_LINE) struct worker_counters counters;
+};
+
+struct engine {
+	struct engine_job job;
+	int *fds;
+	const struct ring_ops *ops;
+	char notes[ENGINE_NOTES_MAX];
+	uint32_t request_bytes; /* largest of one request */
+	uint64_t block_count;
+	struct worker *workers;
+	unsigned worker_count;
+	pthread_mutex_t gate_lock; /* start only: no worker writes before all have a ring */
+	pthread_cond_t gate_moved;
+	enum { GATE_SHUT, GATE_OPEN, GATE_CANCELLED } gate;
+	unsigned gate_arrived;
+	int gate_rc;
+	_Atomic unsigned working; /* workers whose loop has not ended */
+	_Atomic int failure;	  /* negative errno of a loop that could not go on */
+
+	/* Stall clock: written by every worker, but only when it is older than STALL_GRAIN_NS. */
+	_Alignas(CACHE_LINE) _Atomic uint64_t last_completion_ns;
+	_Atomic uint64_t longest_stall_ns;
+	_Alignas(CACHE_LINE) _Atomic bool stop;
+	_Atomic uint64_t fill_done_bytes;
+	_Atomic int fill_error;
+	_Atomic bool fill_ended;
+
+	pthread_mutex_t error_lock; /* error path only */
+	struct engine_error errors[ENGINE_ERRORS];
+	unsigned error_first, error_count;
+};
+
+/* The stall clock's resolution: workers share one cache line and leave it alone while it is fresher than this. */
+#define STALL_GRAIN_NS 100000ULL
+
+/* Thread entry. */
+void *worker_main(void *arg);
+/* Buffers and slots, filled. 0 or -ENOMEM. */
+int worker_init(struct worker *worker, struct engine *engine, unsigned index, unsigned depth);
+void worker_fini(struct worker *worker);
+
+#endif

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The loop of one worker: reap, count, refill, submit. No lock, no allocation, two looks at the clock a batch. */
+#include "engine/engine_private.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+/* Requests passed to the kernel at a time while refilling: small, so that the device does not idle while a large
+ * batch is prepared. */
+#define SUBMIT_GROUP 4
+
+#define HUGE_PAGE_BYTES ((size_t)2 << 20)
+
+static void counter_add(_Atomic uint64_t *counter, uint64_t value)
+{
+	atomic_store_explicit(
+		counter, atomic_load_explicit(counter, memory_order_relaxed) + value, memory_order_relaxed);
+}
+
+static void counters_open(struct worker_counters *counters)
+{
+	counter_add(&counters->seq, 1);
+	atomic_thread_fence(memory_order_release);
+}
+
+static void counters_close(struct worker_counters *counters)
+{
+	atomic_store_explicit(&counters->seq, atomic_load_explicit(&counters->seq, memory_order_relaxed) + 1,
+		memory_order_release);
+}
+
+/* Bring the time integral of requests in flight up to @now_ns and set what is in flight from there. */
+static void inflight_set(struct worker *worker, uint64_t now_ns)
+{
+	struct worker_counters *counters = &worker->counters;
+	uint64_t since = atomic_load_explicit(&counters->since_ns, memory_order_relaxed);
+	uint64_t before = atomic_load_explicit(&counters->inflight, memory_order_relaxed);
+
+	counter_add(&counters->inflight_ns, before * (now_ns - since));
+	atomic_store_explicit(&counters->since_ns, now_ns, memory_order_relaxed);
+	atomic_store_explicit(&counters->inflight, worker->inflight, memory_order_relaxed);
+}
+
+/* A completion at @now_ns ends whatever stall there was on the drive. */
+static void stall_clock_touch(struct engine *engine, uint64_t now_ns)
+{
+	uint64_t last = atomic_load_explicit(&engine->last_completion_ns, memory_order_relaxed);
+	uint64_t longest;
+
+	if (now_ns < last + STALL_GRAIN_NS)
+		return;
+	if (!atomic_compare_exchange_strong_explicit(
+		    &engine->last_completion_ns, &last, now_ns, memory_order_relaxed, memory_order_relaxed))
+		return;
+	longest = atomic_load_explicit(&engine->longest_stall_ns, memory_order_relaxed);
+	while (now_ns - last > longest &&
+		!atomic_compare_exchange_weak_explicit(&engine->longest_stall_ns, &longest, now_ns - last,
+			memory_order_relaxed, memory_order_relaxed))
+		;
+}
+
+static void error_keep(struct engine *engine, const struct slot *slot, int error, uint64_t now_ns)
+{
+	(void)pthread_mutex_lock(&engine->error_lock);
+	if (engine->error_count < ENGINE_ERRORS) {
+		unsigned at = (engine->error_first + engine->error_count++) % ENGINE_ERRORS;
+
+		engine->errors[at] = (struct engine_error){
+			.offset_bytes = slot->offset_bytes + slot->done_bytes,
+			.error = error,
+			.is_write = slot->is_write,
+			.at_ns = now_ns,
+		};
+	}
+	(void)pthread_mutex_unlock(&engine->error_lock);
+}
+
+static void slot_queue(struct worker *worker, unsigned index)
+{
+	struct engine *engine = worker->engine;
+	struct slot *slot = &worker->slots[index];
+	uint64_t at = slot->offset_bytes + slot->done_bytes;
+	struct ring_request request = {
+		.slot = index,
+		.file = (unsigned)(at / engine->job.file_bytes),
+		.is_write = slot->is_write,
+		.buffer = slot->buffer + slot->done_bytes,
+		.bytes = slot->bytes - slot->done_bytes,
+		.offset_bytes = at % engine->job.file_bytes,
+	};
+
+	engine->ops->queue(worker->ring, &request);
+	worker->group[worker->group_count++] = index;
+	worker->inflight++;
+}
+
+/* The group counts as in flight from here: just before it is passed on. */
+static void group_time(struct worker *worker)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	for (unsigned i = 0; i < worker->group_count; i++) {
+		struct slot *slot = &worker->slots[worker->group[i]];
+
+		if (!slot->submit_ns)
+			slot->submit_ns = now_ns;
+	}
+	worker->group_count = 0;
+	counters_open(&worker->counters);
+	inflight_set(worker, now_ns);
+	counters_close(&worker->counters);
+}
+
+/* A full kernel queue is no failure: what was not taken goes out with the next reap. */
+static int group_submit(struct worker *worker)
+{
+	int rc;
+
+	group_time(worker);
+	rc = worker->engine->ops->submit(worker->ring);
+	return rc == -EAGAIN || rc == -EBUSY ? 0 : rc;
+}
+
+/* Next random block that has no request in flight. A worker owns the blocks whose number leaves its index when
+ * divided by the number of workers, so it alone has to look. */
+static uint64_t soak_pick_block(struct worker *worker)
+{
+	struct engine *engine = worker->engine;
+	uint64_t own = (engine->block_count - worker->index - 1) / engine->worker_count + 1;
+
+	for (;;) {
+		uint64_t block = random_below(&worker->random, own) * engine->worker_count + worker->index;
+		uint64_t offset = block * engine->job.block_bytes;
+		unsigned same = 0;
+
+		for (unsigned i = 0; i < worker->depth; i++)
+			same += worker->busy_offsets[i] == offset;
+		if (!same)
+			return offset;
+	}
+}
+
+static bool fill_pick(struct worker *worker, uint64_t *offset, uint32_t *bytes)
+{
+	const struct engine_job *job = &worker->engine->job;
+	uint64_t at = worker->fill_next_bytes, left;
+
+	if (at >= worker->fill_limit_bytes)
+		return false;
+	if (job->before_file && at / job->file_bytes >= worker->fill_file) {
+		worker->fill_file = (unsigned)(at / job->file_bytes) + 1;
+		job->before_file(job->before_file_arg, worker->fill_file - 1);
+	}
+	left = job->file_bytes - at % job->file_bytes;
+	if (left > worker->fill_limit_bytes - at)
+		left = worker->fill_limit_bytes - at;
+	if (left > ENGINE_FILL_BYTES)
+		left = ENGINE_FILL_BYTES;
+	*offset = at;
+	*bytes = (uint32_t)left;
+	worker->fill_next_bytes = at + left;
+	return true;
+}
+
+/* Put a fresh request into a free slot. False when there is nothing more to do. */
+static bool slot_refill(struct worker *worker, unsigned index)
+{
+	struct engine *engine = worker->engine;
+	struct slot *slot = &worker->slots[index];
+	struct payload_stamp stamp;
+
+	worker->busy_offsets[index] = OFFSET_NONE;
+	if (atomic_load_explicit(&engine->stop, memory_order_relaxed))
+		return false;
+	if (engine->job.is_fill) {
+		if (!fill_pick(worker, &slot->offset_bytes, &slot->bytes))
+			return false;
+	} else {
+		slot->offset_bytes = soak_pick_block(worker);
+		slot->bytes = engine->job.block_bytes;
+	}
+	worker->busy_offsets[index] = slot->offset_bytes;
+	slot->submit_ns = 0;
+	slot->is_write = true;
+	slot->done_bytes = 0;
+	if (engine->job.payload == PAYLOAD_RANDOM) {
+		stamp = (struct payload_stamp){
+			.run_tag = engine->job.run_tag,
+			.sector = slot->offset_bytes / PAYLOAD_SECTOR_BYTES,
+			.sequence = worker->sequence++,
+			.wall_ns = worker->wall_ns,
+		};
+		payload_stamp(slot->buffer, slot->bytes, &stamp, slot->body_hashes);
+	}
+	slot_queue(worker, index);
+	return true;
+}
+
+/* The fill is contiguous up to the lowest request that is still under way or was refused for lack of room. */
+static void fill_note_done(struct worker *worker)
+{
+	uint64_t done = worker->fill_next_bytes < worker->fill_limit_bytes ? worker->fill_next_bytes
+									   : worker->fill_limit_bytes;
+
+	for (unsigned i = 0; i < worker->depth; i++)
+		if (worker->busy_offsets[i] < done)
+			done = worker->busy_offsets[i];
+	atomic_store_explicit(&worker->engine->fill_done_bytes, done, memory_order_relaxed);
+}
+
+static bool is_full(const struct engine_job *job, int error)
+{
+	return job->is_fill && (error == ENOSPC || error == EDQUOT || error == EFBIG);
+}
+
+static void slot_fail(struct worker *worker, struct slot *slot, int error, uint64_t now_ns)
+{
+	if (is_full(&worker->engine->job, error)) {
+		if (slot->offset_bytes < worker->fill_limit_bytes)
+			worker->fill_limit_bytes = slot->offset_bytes;
+		worker->fill_error = error;
+		return;
+	}
+	counter_add(&worker->counters.errors, 1);
+	error_keep(worker->engine, slot, error, now_ns);
+}
+
+/* True when the slot is free again. */
+static bool slot_complete(struct worker *worker, unsigned index, int result, uint64_t now_ns)
+{
+	struct worker_counters *counters = &worker->counters;
+	struct slot *slot = &worker->slots[index];
+
+	worker->inflight--;
+	if (result == -EAGAIN || result == -EINTR ||
+		(result > 0 && slot->done_bytes + (uint32_t)result < slot->bytes)) {
+		/* Refused for now or short: the rest goes out again and is part of the same request. */
+		slot->done_bytes += result > 0 ? (uint32_t)result : 0;
+		slot_queue(worker, index);
+		return false;
+	}
+	if (result <= 0) {
+		slot_fail(worker, slot, result ? -result : EIO, now_ns);
+		return true;
+	}
+	counter_add(slot->is_write ? &counters->write_bytes : &counters->read_bytes, slot->bytes);
+	counter_add(slot->is_write ? &counters->write_ios : &counters->read_ios, 1);
+	counter_add(&counters->lat[hist_index(now_ns - slot->submit_ns)], 1);
+	return true;
+}
+
+/* Count up to SUBMIT_GROUP completions and put fresh requests in their place. */
+static void group_handle(
+	struct worker *worker, const struct ring_completion *done, unsigned count, uint64_t now_ns)
+{
+	bool is_free[SUBMIT_GROUP];
+
+	counters_open(&worker->counters);
+	for (unsigned i = 0; i < count; i++)
+		is_free[i] = slot_complete(worker, done[i].slot, done[i].result, now_ns);
+	counters_close(&worker->counters);
+	for (unsigned i = 0; i < count; i++)
+		if (is_free[i])
+			(void)slot_refill(worker, done[i].slot);
+}
+
+static int batch_handle(struct worker *worker, unsigned count)
+{
+	uint64_t now_ns = clock_mono_ns();
+	int rc = 0;
+
+	worker->wall_ns = clock_wall_ns();
+	stall_clock_touch(worker->engine, now_ns);
+	for (unsigned at = 0; at < count && rc == 0; at += SUBMIT_GROUP) {
+		unsigned some = count - at < SUBMIT_GROUP ? count - at : SUBMIT_GROUP;
+
+		group_handle(worker, worker->completions + at, some, now_ns);
+		/* The last group goes out with the next wait. */
+		if (at + some < count)
+			rc = group_submit(worker);
+	}
+	group_time(worker);
+	if (worker->engine->job.is_fill)
+		fill_note_done(worker);
+	return rc;
+}
+
+static int queue_prime(struct worker *worker)
+{
+	int rc = 0;
+
+	worker->wall_ns = clock_wall_ns();
+	atomic_store_explicit(&worker->counters.since_ns, clock_mono_ns(), memory_order_relaxed);
+	for (unsigned i = 0; i < worker->depth && rc == 0; i++) {
+		if (!slot_refill(worker, i))
+			break;
+		if (worker->group_count >= SUBMIT_GROUP)
+			rc = group_submit(worker);
+	}
+	group_time(worker);
+	return rc;
+}
+
+/* Until stopped or out of work, and nothing is in flight. Negative errno when the ring itself failed. */
+static int worker_loop(struct worker *worker)
+{
+	int rc = queue_prime(worker);
+
+	while (rc >= 0 && worker->inflight) {
+		unsigned least = worker->wait_least < worker->inflight ? worker->wait_least
+								       : worker->inflight;
+
+		rc = worker->engine->ops->reap(worker->ring, least, worker->completions, worker->depth);
+		if (rc == -EINTR)
+			rc = 0;
+		else if (rc > 0)
+			rc = batch_handle(worker, (unsigned)rc);
+	}
+	return rc;
+}
+
+/* engine_stop() interrupts a wait by this signal; everything else belongs to the control loop. */
+static void signals_block(void)
+{
+	sigset_t set;
+
+	(void)sigfillset(&set);
+	(void)sigdelset(&set, SIGRTMIN);
+	(void)pthread_sigmask(SIG_SETMASK, &set, NULL);
+}
+
+/* Wait until every worker has tried to open its ring; true when all have one. */
+static bool gate_pass(struct engine *engine, int open_rc)
+{
+	bool is_open;
+
+	(void)pthread_mutex_lock(&engine->gate_lock);
+	engine->gate_arrived++;
+	if (open_rc < 0)
+		engine->gate_rc = open_rc;
+	(void)pthread_cond_broadcast(&engine->gate_moved);
+	while (engine->gate == GATE_SHUT)
+		(void)pthread_cond_wait(&engine->gate_moved, &engine->gate_lock);
+	is_open = engine->gate == GATE_OPEN;
+	(void)pthread_mutex_unlock(&engine->gate_lock);
+	return is_open;
+}
+
+static void fill_finish(struct worker *worker, int rc)
+{
+	struct engine *engine = worker->engine;
+	int error = rc < 0 ? -rc : worker->fill_error;
+
+	fill_note_done(worker);
+	if (!error && atomic_load(&engine->stop) &&
+		atomic_load(&engine->fill_done_bytes) < engine->job.to_bytes)
+		error = ECANCELED;
+	atomic_store(&engine->fill_error, error);
+	atomic_store(&engine->fill_ended, true);
+}
+
+/* The loop failed as such: not a bad block but no way to go on. */
+static void worker_fail(struct worker *worker, int rc)
+{
+	atomic_store(&worker->engine->failure, rc);
+	atomic_store(&worker->engine->stop, true);
+}
+
+static uint64_t thread_cpu_ns(clockid_t clock)
+{
+	struct timespec cpu = { 0 };
+
+	(void)clock_gettime(clock, &cpu);
+	return (uint64_t)cpu.tv_sec * NS_PER_S + (uint64_t)cpu.tv_nsec;
+}
+
+void *worker_main(void *arg)
+{
+	struct worker *worker = arg;
+	struct engine *engine = worker->engine;
+	struct ring_setup setup = {
+		.fds = engine->fds,
+		.fd_count = engine->job.fd_count,
+		.depth = worker->depth,
+		.arena = worker->arena,
+		.arena_bytes = worker->arena_bytes,
+	};
+	clockid_t cpu_clock;
+	int rc;
+
+	signals_block();
+	if (pthread_getcpuclockid(pthread_self(), &cpu_clock) == 0)
+		atomic_store(&worker->cpu_clock, cpu_clock);
+	rc = engine->ops->open(&setup, &worker->ring, worker->open_notes);
+	if (!gate_pass(engine, rc)) {
+		if (rc == 0)
+			engine->ops->close(worker->ring);
+		atomic_store(&worker->has_ended, true);
+		return NULL;
+	}
+	rc = worker_loop(worker);
+	if (rc < 0)
+		worker_fail(worker, rc);
+	if (engine->job.is_fill)
+		fill_finish(worker, rc);
+	engine->ops->close(worker->ring);
+	atomic_store(&worker->cpu_end_ns, thread_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
+	if (atomic_fetch_sub(&engine->working, 1) == 1 && engine->job.on_end &&
+		(!atomic_load(&engine->stop) || atomic_load(&engine->failure)))
+		engine->job.on_end(engine->job.on_end_arg);
+	atomic_store(&worker->has_ended, true);
+	return NULL;
+}
+
+int worker_init(struct worker *worker, struct engine *engine, unsigned index, unsigned depth)
+{
+	uint32_t request_bytes = engine->request_bytes;
+	size_t hashes = request_bytes / PAYLOAD_SECTOR_BYTES;
+	uint64_t seed = engine->job.seed + index;
+
+	worker->engine = engine;
+	worker->index = index;
+	worker->depth = depth;
+	worker->wait_least = 1;
+	worker->fill_next_bytes = engine->job.from_bytes;
+	worker->fill_limit_bytes = engine->job.to_bytes;
+	worker->fill_file = (unsigned)(engine->job.from_bytes / engine->job.file_bytes);
+	/* Whole huge pages: a block is then one physical segment. */
+	worker->arena_bytes = ((size_t)depth * request_bytes + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
+	worker->arena = aligned_alloc(HUGE_PAGE_BYTES, worker->arena_bytes);
+	worker->slots = calloc(depth, sizeof(*worker->slots));
+	worker->group = calloc(depth, sizeof(*worker->group));
+	worker->completions = calloc(depth, sizeof(*worker->completions));
+	worker->busy_offsets = calloc(depth, sizeof(*worker->busy_offsets));
+	worker->hashes = calloc(depth * hashes, sizeof(*worker->hashes));
+	if (!worker->arena || !worker->slots || !worker->group || !worker->completions ||
+		!worker->busy_offsets || !worker->hashes)
+		return -ENOMEM;
+	(void)madvise(worker->arena, worker->arena_bytes, MADV_HUGEPAGE);
+	memset(worker->arena, 0, worker->arena_bytes);
+	random_init(&worker->random, random_splitmix(&seed));
+	for (unsigned i = 0; i < depth; i++) {
+		struct slot *slot = &worker->slots[i];
+
+		worker->busy_offsets[i] = OFFSET_NONE;
+		slot->buffer = worker->arena + (size_t)i * request_bytes;
+		slot->body_hashes = worker->hashes + i * hashes;
+		if (engine->job.payload == PAYLOAD_RANDOM)
+			payload_make_bodies(
+				slot->buffer, request_bytes, random_next(&worker->random), slot->body_hashes);
+	}
+	return 0;
+}
+
+void worker_fini(struct worker *worker)
+{
+	free(worker->arena);
+	free(worker->slots);
+	free(worker->group);
+	free(worker->completions);
+	free(worker->busy_offsets);
+	free(worker->hashes);
+}

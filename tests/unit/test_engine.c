@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The engine on a real file with both kernel interfaces, and on scripted layers for what drives rarely do. */
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "engine/ops.h"
+#include "engine/payload.h"
+
+enum {
+	FILES = 3,
+	FILE_BYTES = 5 << 19,
+	BLOCK = 16384
+}; /* 2.5 MiB: a fill request is cut at the file's end */
+
+struct fixture {
+	char path[FILES][64];
+	int fds[FILES];
+};
+
+static void files_open(struct fixture *fixture)
+{
+	for (int i = 0; i < FILES; i++) {
+		(void)snprintf(fixture->path[i], sizeof(fixture->path[i]), "engine-test-%d-%d.dat",
+			(int)getpid(), i);
+		fixture->fds[i] = open(
+			fixture->path[i], O_RDWR | O_CREAT | O_TRUNC | O_DIRECT | O_CLOEXEC, 0600);
+		assert_true(fixture->fds[i] >= 0);
+	}
+}
+
+static void files_close(struct fixture *fixture)
+{
+	for (int i = 0; i < FILES; i++) {
+		(void)close(fixture->fds[i]);
+		(void)unlink(fixture->path[i]);
+	}
+}
+
+static struct engine_job job_make(const struct fixture *fixture, enum config_engine kind)
+{
+	return (struct engine_job){
+		.fds = fixture->fds,
+		.fd_count = FILES,
+		.file_bytes = FILE_BYTES,
+		.to_bytes = (uint64_t)FILES * FILE_BYTES,
+		.block_bytes = BLOCK,
+		.threads = 2,
+		.queue_depth = 9,
+		.engine = kind,
+		.run_tag = 0x1122334455667788,
+		.seed = 42,
+	};
+}
+
+static void end_note(void *arg)
+{
+	atomic_store((_Atomic bool *)arg, true);
+}
+
+static void sleep_ms(unsigned ms)
+{
+	(void)usleep(ms * 1000);
+}
+
+static struct engine *engine_make(const struct engine_job *job)
+{
+	char why[ENGINE_WHY_MAX] = "";
+	struct engine *engine = NULL;
+
+	if (engine_new(job, &engine, why) || engine_start(engine, why)) {
+		print_message("%s\n", why);
+		fail();
+	}
+	return engine;
+}
+
+/* Every sector of the files: stamped for its place by the run. */
+static void extent_check(const struct fixture *fixture, const struct engine_job *job)
+{
+	uint8_t *sector = aligned_alloc(4096, 4096);
+
+	for (uint64_t at = 0; at < job->to_bytes; at += 4096) {
+		struct payload_stamp stamp;
+
+		assert_int_equal(
+			pread(fixture->fds[at / FILE_BYTES], sector, 4096, (off_t)(at % FILE_BYTES)), 4096);
+		assert_int_equal(payload_check(sector, &stamp), PAYLOAD_GOOD);
+		assert_int_equal(stamp.sector, at / 4096);
+		assert_true(stamp.run_tag == job->run_tag);
+	}
+	free(sector);
+}
+
+static void fill_and_soak(enum config_engine kind, const char *name)
+{
+	static struct engine_totals totals;
+	_Atomic bool has_ended = false;
+	struct engine_fill_end end;
+	struct fixture fixture;
+	struct engine_job job;
+	struct engine *engine;
+
+	files_open(&fixture);
+	job = job_make(&fixture, kind);
+	job.is_fill = true;
+	job.on_end = end_note;
+	job.on_end_arg = &has_ended;
+	engine = engine_make(&job);
+	for (int i = 0; i < 5000 && !atomic_load(&has_ended); i++)
+		sleep_ms(1);
+	assert_true(atomic_load(&has_ended));
+	assert_true(engine_fill_ended(engine, &end));
+	assert_int_equal(end.done_bytes, job.to_bytes);
+	assert_int_equal(end.error, 0);
+	assert_true(engine_stop(engine, NS_PER_S));
+	engine_read(engine, &totals);
+	assert_int_equal(totals.write_bytes, job.to_bytes);
+	assert_int_equal(totals.write_ios, FILES * 3); /* 1 + 1 + 0.5 MiB a file */
+	assert_int_equal(totals.errors, 0);
+	assert_string_equal(engine_name(engine), name);
+	engine_free(engine);
+	extent_check(&fixture, &job);
+
+	job.is_fill = false;
+	engine = engine_make(&job);
+	sleep_ms(200);
+	assert_true(engine_stop(engine, NS_PER_S));
+	engine_read(engine, &totals);
+	assert_true(totals.write_ios > 9);
+	assert_int_equal(totals.write_bytes, totals.write_ios * BLOCK);
+	assert_int_equal(hist_total(&totals.lat), totals.write_ios);
+	assert_true(totals.cpu_ns > 0);
+	assert_int_equal(totals.errors, 0);
+	engine_free(engine);
+	extent_check(&fixture, &job);
+	files_close(&fixture);
+}
+
+static void test_io_uring_fills_and_soaks(void **state)
+{
+	(void)state;
+	fill_and_soak(ENGINE_IO_URING, "io_uring");
+}
+
+static void test_libaio_fills_and_soaks(void **state)
+{
+	(void)state;
+	fill_and_soak(ENGINE_LIBAIO, "libaio");
+}
+
+/* A layer that answers by script: most requests whole, the chosen ones short, refused or failed. Completions of
+ * one round are kept until the next, so that several are under way. */
+struct scripted {
+	unsigned depth, count;
+	struct ring_request queue[64];
+};
+
+static _Atomic unsigned scripted_seen, scripted_short, scripted_again;
+static _Atomic uint64_t scripted_full_at = UINT64_MAX;
+static _Atomic unsigned scripted_fail_every;
+static _Atomic bool scripted_hangs;
+static _Atomic bool scripted_overlap;
+
+static int scripted_open(const struct ring_setup *setup, struct ring **out, char *notes)
+{
+	struct scripted *ring = calloc(1, sizeof(*ring));
+
+	notes[0] = '\0';
+	ring->depth = setup->depth;
+	*out = (struct ring *)ring;
+	return 0;
+}
+
+static void scripted_close(struct ring *ring)
+{
+	free(ring);
+}
+
+static void scripted_queue(struct ring *opaque, const struct ring_request *request)
+{
+	struct scripted *ring = (struct scripted *)opaque;
+
+	for (unsigned i = 0; i < ring->count; i++)
+		if (ring->queue[i].file == request->file &&
+			ring->queue[i].offset_bytes == request->offset_bytes)
+			atomic_store(&scripted_overlap, true);
+	ring->queue[ring->count++] = *request;
+}
+
+static int scripted_submit(struct ring *ring)
+{
+	(void)ring;
+	return 0;
+}
+
+static int scripted_answer(const struct ring_request *request)
+{
+	unsigned seen = atomic_fetch_add(&scripted_seen, 1);
+	unsigned every = atomic_load(&scripted_fail_every);
+
+	if (request->file * (uint64_t)FILE_BYTES + request->offset_bytes >= atomic_load(&scripted_full_at))
+		return -ENOSPC;
+	if (every && seen % every == every - 1)
+		return -EIO;
+	if (seen % 7 == 3 && request->bytes > 4096) {
+		atomic_fetch_add(&scripted_short, 1);
+		return 4096;
+	}
+	if (seen % 11 == 5) {
+		atomic_fetch_add(&scripted_again, 1);
+		return -EAGAIN;
+	}
+	return (int)request->bytes;
+}
+
+static int scripted_reap(struct ring *opaque, unsigned least, struct ring_completion *out, unsigned most)
+{
+	struct scripted *ring = (struct scripted *)opaque;
+	unsigned count = ring->count > 1 ? ring->count / 2 : ring->count;
+
+	(void)least;
+	(void)most;
+	sleep_ms(1);
+	if (atomic_load(&scripted_hangs))
+		return -EINTR;
+	/* Last first: completions never come in order. */
+	for (unsigned i = 0; i < count; i++) {
+		const struct ring_request *request = &ring->queue[--ring->count];
+
+		out[i].slot = request->slot;
+		out[i].result = scripted_answer(request);
+	}
+	return (int)count;
+}
+
+static const struct ring_ops scripted_ops = {
+	.name = "scripted",
+	.open = scripted_open,
+	.close = scripted_close,
+	.queue = scripted_queue,
+	.submit = scripted_submit,
+	.reap = scripted_reap,
+};
+
+static void scripted_reset(void)
+{
+	atomic_store(&scripted_seen, 0);
+	atomic_store(&scripted_short, 0);
+	atomic_store(&scripted_again, 0);
+	atomic_store(&scripted_full_at, UINT64_MAX);
+	atomic_store(&scripted_fail_every, 0);
+	atomic_store(&scripted_hangs, false);
+	atomic_store(&scripted_overlap, false);
+}
+
+static struct engine *scripted_soak(struct fixture *fixture, unsigned ms)
+{
+	struct engine_job job = job_make(fixture, ENGINE_AUTO);
+	struct engine *engine;
+
+	for (int i = 0; i < FILES; i++)
+		fixture->fds[i] = -1;
+	job.ops = &scripted_ops;
+	engine = engine_make(&job);
+	sleep_ms(ms);
+	return engine;
+}
+
+static void test_short_and_refused_writes_are_finished_and_counted_once(void **state)
+{
+	static struct engine_totals totals;
+	struct fixture fixture;
+	struct engine *engine;
+
+	(void)state;
+	scripted_reset();
+	engine = scripted_soak(&fixture, 200);
+	assert_true(engine_stop(engine, NS_PER_S));
+	engine_read(engine, &totals);
+	assert_true(atomic_load(&scripted_short) > 5);
+	assert_true(atomic_load(&scripted_again) > 5);
+	assert_int_equal(totals.write_ios,
+		atomic_load(&scripted_seen) - atomic_load(&scripted_short) - atomic_load(&scripted_again));
+	assert_int_equal(totals.write_bytes, totals.write_ios * BLOCK);
+	assert_int_equal(totals.errors, 0);
+	assert_false(atomic_load(&scripted_overlap));
+	engine_free(engine);
+}
+
+static void test_failed_writes_are_counted_and_kept_and_the_run_goes_on(void **state)
+{
+	static struct engine_totals totals;
+	struct engine_error error;
+	struct fixture fixture;
+	struct engine *engine;
+	uint64_t kept = 0;
+
+	(void)state;
+	scripted_reset();
+	atomic_store(&scripted_fail_every, 10);
+	engine = scripted_soak(&fixture, 200);
+	assert_true(engine_stop(engine, NS_PER_S));
+	engine_read(engine, &totals);
+	assert_true(totals.errors > 5);
+	assert_true(totals.write_ios > totals.errors);
+	assert_int_equal(totals.write_bytes, totals.write_ios * BLOCK);
+	while (engine_next_error(engine, &error)) {
+		kept++;
+		assert_int_equal(error.error, EIO);
+		assert_true(error.is_write);
+		assert_true(error.offset_bytes < (uint64_t)FILES * FILE_BYTES);
+		assert_int_equal(error.offset_bytes % 4096, 0);
+	}
+	assert_int_equal(kept, totals.errors < 256 ? totals.errors : 256);
+	engine_free(engine);
+}
+
+static void test_a_full_target_ends_the_fill_at_the_first_refused_byte(void **state)
+{
+	static struct engine_totals totals;
+	const uint64_t room = (uint64_t)FILE_BYTES + (1 << 20);
+	_Atomic bool has_ended = false;
+	struct engine_fill_end end;
+	struct fixture fixture;
+	struct engine_job job = job_make(&fixture, ENGINE_AUTO);
+	struct engine *engine;
+
+	(void)state;
+	scripted_reset();
+	atomic_store(&scripted_full_at, room);
+	job.is_fill = true;
+	job.ops = &scripted_ops;
+	job.on_end = end_note;
+	job.on_end_arg = &has_ended;
+	engine = engine_make(&job);
+	for (int i = 0; i < 5000 && !atomic_load(&has_ended); i++)
+		sleep_ms(1);
+	assert_true(engine_fill_ended(engine, &end));
+	assert_int_equal(end.error, ENOSPC);
+	assert_int_equal(end.done_bytes, room);
+	assert_true(engine_stop(engine, NS_PER_S));
+	engine_read(engine, &totals);
+	assert_int_equal(totals.errors, 0);
+	engine_free(engine);
+}
+
+static void test_a_stall_runs_the_clock_and_a_hung_engine_says_so(void **state)
+{
+	static struct engine_totals totals;
+	struct fixture fixture;
+	struct engine *engine;
+	uint64_t stall_ns;
+
+	(void)state;
+	scripted_reset();
+	engine = scripted_soak(&fixture, 100);
+	(void)engine_take_longest_stall_ns(engine);
+	atomic_store(&scripted_hangs, true);
+	sleep_ms(300);
+	engine_read(engine, &totals);
+	stall_ns = totals.read_ns - totals.last_completion_ns;
+	assert_in_range(stall_ns / NS_PER_MS, 290, 420);
+	assert_false(engine_stop(engine, 50 * NS_PER_MS));
+	/* Requests under way are in flight all the while: 9 x 0.3 s and more. */
+	assert_in_range(totals.inflight_ns / NS_PER_MS, 9 * 380, 9 * 700);
+	atomic_store(&scripted_hangs, false);
+	assert_true(engine_stop(engine, NS_PER_S));
+	stall_ns = engine_take_longest_stall_ns(engine);
+	assert_in_range(stall_ns / NS_PER_MS, 340, 600);
+	engine_free(engine);
+}
+
+static void test_impossible_jobs_are_refused_with_the_reason(void **state)
+{
+	struct fixture fixture = { .fds = { -1, -1, -1 } };
+	struct engine_job job = job_make(&fixture, ENGINE_NULL);
+	struct engine *engine = NULL;
+	char why[ENGINE_WHY_MAX];
+
+	(void)state;
+	job.queue_depth = 1;
+	assert_int_equal(engine_new(&job, &engine, why), -EINVAL);
+	job.queue_depth = 512;
+	assert_int_equal(engine_new(&job, &engine, why), -EINVAL);
+	assert_non_null(strstr(why, "480 blocks are too few for a queue depth of 512"));
+	job.queue_depth = 8;
+	job.to_bytes = (uint64_t)FILES * FILE_BYTES + 1;
+	assert_int_equal(engine_new(&job, &engine, why), -EINVAL);
+	assert_null(engine);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_io_uring_fills_and_soaks),
+		cmocka_unit_test(test_libaio_fills_and_soaks),
+		cmocka_unit_test(test_short_and_refused_writes_are_finished_and_counted_once),
+		cmocka_unit_test(test_failed_writes_are_counted_and_kept_and_the_run_goes_on),
+		cmocka_unit_test(test_a_full_target_ends_the_fill_at_the_first_refused_byte),
+		cmocka_unit_test(test_a_stall_runs_the_clock_and_a_hung_engine_says_so),
+		cmocka_unit_test(test_impossible_jobs_are_refused_with_the_reason),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
