@@ -2,7 +2,11 @@ libdrivesoak_a_SOURCES += \
 	monitor/base/clock.c monitor/base/clock.h \
 	monitor/base/json.c monitor/base/json.h \
 	monitor/base/log.c monitor/base/log.h \
-	monitor/base/text.c monitor/base/text.h
+	monitor/base/sysfs.c monitor/base/sysfs.h \
+	monitor/base/text.c monitor/base/text.h \
+	monitor/measure/sampler.c monitor/measure/sampler.h \
+	monitor/measure/tick.c monitor/measure/tick.h \
+	monitor/run/run.c monitor/run/run.h
 include monitor/config/local.mk
 include monitor/target/local.mk
 include monitor/engine/local.mk

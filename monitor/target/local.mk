@@ -1,1 +1,6 @@
-# sources of monitor/target
+libdrivesoak_a_SOURCES += \
+	monitor/target/blockdev.c monitor/target/blockdev.h \
+	monitor/target/dioalign.c monitor/target/dioalign.h \
+	monitor/target/directory.c monitor/target/target.h \
+	monitor/target/filesystem.c monitor/target/filesystem.h \
+	monitor/target/hostinfo.c monitor/target/hostinfo.h
