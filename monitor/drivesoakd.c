@@ -1,5 +1,1 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-int main(void)
-{
-	return 0;
-}
+int main(void); int main(void) { return 0; }

@@ -78,6 +78,11 @@ void sampler_detach(struct sampler *sampler)
 	sampler->engine = NULL;
 }
 
+struct engine *sampler_get_engine(const struct sampler *sampler)
+{
+	return sampler->engine;
+}
+
 static void put_latencies(const struct hist *lat, struct sample *out)
 {
 	out->lat_p50_ns = hist_percentile_ns(lat, 50);

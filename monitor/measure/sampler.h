@@ -16,6 +16,8 @@ void sampler_free(struct sampler *sampler); /* NULL is fine */
 void sampler_attach(struct sampler *sampler, struct engine *engine);
 void sampler_detach(struct sampler *sampler);
 
+struct engine *sampler_get_engine(const struct sampler *sampler); /* the attached one or NULL */
+
 /* End the interval: counters, latencies, stall, in flight and CPU share of what completed since the last call.
  * @elapsed_ns is the monotonic length of the interval. Leaves time, state, flags and phase to the caller. */
 void sampler_take(struct sampler *sampler, uint64_t elapsed_ns, struct sample *out);

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "unit.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "run/run.h"
+
+#define S 1000000000ULL
+
+struct walk_step {
+	struct run_input input;
+	enum run_action action;
+	enum run_phase phase;
+	enum run_status status;
+};
+
+static void walk(struct run_progress *progress, const struct run_plan *plan, const struct walk_step *steps,
+	size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(run_step(progress, plan, &steps[i].input), steps[i].action);
+		assert_int_equal(progress->phase, steps[i].phase);
+		assert_int_equal(progress->status, steps[i].status);
+	}
+}
+
+static void test_a_whole_run(void **state)
+{
+	static const struct run_plan plan = { .settle_ns = 20 * S, .soak_ns = 25 * S };
+	static const struct walk_step steps[] = {
+		{ { RUN_EVENT_TICK, .elapsed_ns = 5 * S }, RUN_ACT_NONE, PHASE_PREPARE, RUN_RUNNING },
+		{ { RUN_EVENT_PREPARED, .fill_goal_bytes = 1000, .discarded = true }, RUN_ACT_NONE,
+			PHASE_PREPARE, RUN_RUNNING },
+		{ { RUN_EVENT_TICK, .elapsed_ns = 10 * S }, RUN_ACT_NONE, PHASE_PREPARE, RUN_RUNNING },
+		{ { RUN_EVENT_TICK, .elapsed_ns = 10 * S }, RUN_ACT_FILL, PHASE_FILL, RUN_RUNNING },
+		{ { RUN_EVENT_TICK, .elapsed_ns = 10 * S, .fill_done_bytes = 400 }, RUN_ACT_NONE, PHASE_FILL,
+			RUN_RUNNING },
+		{ { RUN_EVENT_FILLED, .fill_done_bytes = 990 }, RUN_ACT_SOAK, PHASE_SOAK, RUN_RUNNING },
+		{ { RUN_EVENT_TICK, .elapsed_ns = 10 * S }, RUN_ACT_NONE, PHASE_SOAK, RUN_RUNNING },
+		{ { RUN_EVENT_TICK, .elapsed_ns = 10 * S }, RUN_ACT_NONE, PHASE_SOAK, RUN_RUNNING },
+		{ { RUN_EVENT_TICK, .elapsed_ns = 5 * S }, RUN_ACT_FINISH, PHASE_DONE, RUN_DONE },
+		{ { RUN_EVENT_TICK, .elapsed_ns = 5 * S }, RUN_ACT_NONE, PHASE_DONE, RUN_DONE },
+	};
+	struct run_progress progress = { .phase = PHASE_PREPARE, .status = RUN_RUNNING };
+
+	(void)state;
+	walk(&progress, &plan, steps, ARRAY_LEN(steps));
+	assert_int_equal(progress.fill_goal_bytes, 1000);
+	assert_int_equal(progress.fill_done_bytes, 990);
+	assert_int_equal(progress.extent_bytes, 990);
+	assert_int_equal(progress.soak_ns, 25 * S);
+}
+
+static void test_nothing_settles_where_nothing_was_discarded(void **state)
+{
+	static const struct run_plan plan = { .settle_ns = 600 * S };
+	static const struct run_input prepared = { RUN_EVENT_PREPARED, .fill_goal_bytes = 7 };
+	struct run_progress progress = { .phase = PHASE_PREPARE, .status = RUN_RUNNING };
+
+	(void)state;
+	assert_int_equal(run_step(&progress, &plan, &prepared), RUN_ACT_FILL);
+}
+
+static void test_a_soak_without_end_goes_on(void **state)
+{
+	static const struct run_plan plan = { 0 };
+	static const struct run_input tick = { RUN_EVENT_TICK, .elapsed_ns = 1000000 * S };
+	struct run_progress progress = { .phase = PHASE_SOAK, .status = RUN_RUNNING };
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(run_step(&progress, &plan, &tick), RUN_ACT_NONE);
+	assert_true(isnan(run_progress_ratio(&progress, &plan)));
+	assert_true(run_eta_ns(&progress, &plan, 1e6) == UINT64_MAX);
+}
+
+static void test_failure_and_stop_end_any_phase(void **state)
+{
+	static const struct run_plan plan = { .soak_ns = 5 * S };
+	static const struct run_input failed = { .event = RUN_EVENT_FAILED }, stop = { .event = RUN_EVENT_STOP };
+
+	(void)state;
+	for (int phase = PHASE_PREPARE; phase < PHASE_DONE; phase++) {
+		struct run_progress a = { .phase = (enum run_phase)phase, .status = RUN_RUNNING }, b = a;
+
+		assert_int_equal(run_step(&a, &plan, &failed), RUN_ACT_FINISH);
+		assert_int_equal(a.status, RUN_FAILED);
+		assert_int_equal(a.phase, phase); /* where it failed stays visible */
+		assert_int_equal(run_step(&b, &plan, &stop), RUN_ACT_FINISH);
+		assert_int_equal(b.status, RUN_DONE);
+		assert_int_equal(b.phase, PHASE_DONE);
+	}
+}
+
+static void test_a_run_that_is_over_does_nothing(void **state)
+{
+	static const struct run_plan plan = { .soak_ns = 5 * S };
+	static const enum run_status over[] = { RUN_DONE, RUN_FAILED, RUN_IDLE, RUN_ABSENT, RUN_PAUSED };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(over); i++) {
+		struct run_progress progress = { .phase = PHASE_SOAK, .status = over[i], .soak_ns = 3 },
+				    before = progress;
+		const struct run_input tick = { RUN_EVENT_TICK, .elapsed_ns = 100 * S };
+
+		assert_int_equal(run_step(&progress, &plan, &tick), RUN_ACT_NONE);
+		assert_memory_equal(&progress, &before, sizeof(progress));
+		assert_int_equal(run_resume(&progress), RUN_ACT_NONE);
+	}
+}
+
+static void test_resume_goes_on_in_the_same_phase(void **state)
+{
+	static const struct {
+		enum run_phase phase;
+		enum run_action action;
+	} row[] = { { PHASE_FILL, RUN_ACT_FILL }, { PHASE_SOAK, RUN_ACT_SOAK },
+		{ PHASE_PREPARE, RUN_ACT_NONE } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
+		const struct run_progress progress = { .phase = row[i].phase, .status = RUN_RUNNING };
+
+		assert_int_equal(run_resume(&progress), row[i].action);
+	}
+}
+
+static void test_progress_and_eta(void **state)
+{
+	static const struct run_plan plan = { .settle_ns = 10 * S, .soak_ns = 100 * S };
+	struct run_progress progress = {
+		.fill_goal_bytes = 1000, .fill_done_bytes = 250, .soak_ns = 40 * S, .settled_ns = 4 * S
+	};
+
+	(void)state;
+	progress.phase = PHASE_PREPARE;
+	assert_true(fabs(run_progress_ratio(&progress, &plan) - 0.4) < 1e-12);
+	assert_int_equal(run_eta_ns(&progress, &plan, 0), 6 * S);
+	progress.phase = PHASE_FILL;
+	assert_true(fabs(run_progress_ratio(&progress, &plan) - 0.25) < 1e-12);
+	assert_int_equal(run_eta_ns(&progress, &plan, 50), 15 * S);
+	assert_true(run_eta_ns(&progress, &plan, 0) == UINT64_MAX);
+	progress.phase = PHASE_SOAK;
+	assert_true(fabs(run_progress_ratio(&progress, &plan) - 0.4) < 1e-12);
+	assert_int_equal(run_eta_ns(&progress, &plan, 0), 60 * S);
+	progress.phase = PHASE_DONE;
+	assert_true(run_progress_ratio(&progress, &plan) >= 1.0);
+}
+
+static void test_names_read_back(void **state)
+{
+	enum run_phase phase = PHASE_PROBE;
+	enum run_status status = RUN_ABSENT;
+
+	(void)state;
+	for (int i = 0; i < PHASE_COUNT; i++) {
+		assert_int_equal(run_phase_parse(run_phase_name((enum run_phase)i), &phase), 0);
+		assert_int_equal(phase, i);
+	}
+	for (int i = 0; i < RUN_STATUS_COUNT; i++) {
+		assert_int_equal(run_status_parse(run_status_name((enum run_status)i), &status), 0);
+		assert_int_equal(status, i);
+	}
+	assert_int_equal(run_phase_parse("soaking", &phase), -EINVAL);
+	assert_int_equal(phase, PHASE_DONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_whole_run),
+		cmocka_unit_test(test_nothing_settles_where_nothing_was_discarded),
+		cmocka_unit_test(test_a_soak_without_end_goes_on),
+		cmocka_unit_test(test_failure_and_stop_end_any_phase),
+		cmocka_unit_test(test_a_run_that_is_over_does_nothing),
+		cmocka_unit_test(test_resume_goes_on_in_the_same_phase),
+		cmocka_unit_test(test_progress_and_eta),
+		cmocka_unit_test(test_names_read_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
