@@ -4,8 +4,7 @@ libdrivesoak_a_SOURCES += \
 	monitor/base/log.c monitor/base/log.h \
 	monitor/base/sysfs.c monitor/base/sysfs.h \
 	monitor/base/text.c monitor/base/text.h \
-	monitor/measure/sampler.c monitor/measure/sampler.h \
-	monitor/measure/tick.c monitor/measure/tick.h \
+	monitor/base/units.c monitor/base/units.h \
 	monitor/run/run.c monitor/run/run.h
 include monitor/config/local.mk
 include monitor/target/local.mk

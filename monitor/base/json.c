@@ -154,6 +154,18 @@ void json_i64(struct json *json, int64_t value)
 	text_addf(json->text, "%" PRId64, value);
 }
 
+/* printf writes the decimal sign of the process's locale, and a library may have set one. */
+static void unlocalise(char *digits)
+{
+	char *sign = digits + strspn(digits, "-0123456789");
+	char *rest = sign + strcspn(sign, "e0123456789");
+
+	if (rest == sign)
+		return;
+	*sign = '.';
+	memmove(sign + 1, rest, strlen(rest) + 1);
+}
+
 void json_double(struct json *json, double value)
 {
 	char digits[40];
@@ -167,6 +179,7 @@ void json_double(struct json *json, double value)
 	(void)snprintf(digits, sizeof(digits), "%.15g", value);
 	if (strtod(digits, NULL) < value || strtod(digits, NULL) > value)
 		(void)snprintf(digits, sizeof(digits), "%.17g", value);
+	unlocalise(digits);
 	text_add(json->text, digits);
 }
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -11,13 +12,33 @@
 #define PAUSE_MIN_NS (10 * NS_PER_S)
 #define PAUSE_MAX_NS (3600 * NS_PER_S)
 
+/* systemd names the socket it gave; standard error may have been redirected since. */
+static bool is_journal(int fd)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long device, inode;
+	struct stat st;
+
+	return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 && fstat(fd, &st) == 0 &&
+	       st.st_dev == device && st.st_ino == inode;
+}
+
+/* Texts come from drives and files too: none may begin a line of its own or steer a terminal. */
+static void flatten(char *text)
+{
+	for (; *text; text++) {
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = ' ';
+	}
+}
+
 void log_line(enum log_level level, const char *format, ...)
 {
 	char line[2048];
 	int used = 0, added;
 	va_list args;
 
-	if (getenv("JOURNAL_STREAM"))
+	if (is_journal(STDERR_FILENO))
 		used = snprintf(line, sizeof(line), "<%d>", (int)level);
 	else if (level <= LOG_LEVEL_WARNING)
 		used = snprintf(line, sizeof(line), "%s: ", level == LOG_LEVEL_ERROR ? "error" : "warning");
@@ -26,6 +47,7 @@ void log_line(enum log_level level, const char *format, ...)
 	va_end(args);
 	if (added < 0)
 		return;
+	flatten(line);
 	used += added;
 	if (used > (int)sizeof(line) - 2)
 		used = (int)sizeof(line) - 2;

@@ -21,11 +21,11 @@ static bool grow(struct text *text, size_t extra)
 
 	if (text->error)
 		return false;
-	while (capacity - text->length <= extra)
-		capacity *= 2;
-	if (capacity == text->capacity)
+	while (capacity && capacity - text->length <= extra)
+		capacity *= 2; /* 0 when it wraps */
+	if (capacity && capacity == text->capacity)
 		return true;
-	bytes = realloc(text->bytes, capacity);
+	bytes = capacity ? realloc(text->bytes, capacity) : NULL;
 	if (!bytes) {
 		text_fini(text);
 		text->error = -ENOMEM;
