@@ -9,6 +9,7 @@ libdrivesoak_a_SOURCES += \
 include monitor/config/local.mk
 include monitor/target/local.mk
 include monitor/engine/local.mk
+include monitor/measure/local.mk
 include monitor/archive/local.mk
 sbin_PROGRAMS += drivesoakd
 drivesoakd_SOURCES = monitor/drivesoakd.c

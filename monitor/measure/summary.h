@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* summary.h - the headline figures of a run from its samples: median, p1, p5 (nearest rank), mean, coefficient
  * of variation, worst minute. Zeros count; paused, down, absent, partial, host-limited, filling and verifying
- * samples do not, and their share is told. Arithmetic only. One thread. */
+ * samples do not, and their share is told. Arithmetic only. One thread.
+ *
+ * A sample's rate is its bytes over the time it really covered. mean is all bytes over all time; cv is the
+ * population deviation of the rates over their own mean. worst_minute is the lowest rate over consecutive samples
+ * that count, as many as make a minute (one when the interval is a minute or more).
+ * stalled_s is never more than the truth: of a stall that an earlier sample told already only the growth is added
+ * (a longer stall in the next sample is taken for the same one), and never more than the sample's own time.
+ * gap_pct and host_limited_pct are shares of the wall time from the first to the last sample of the soak. */
 #ifndef DRIVESOAK_SUMMARY_H
 #define DRIVESOAK_SUMMARY_H
 
@@ -29,11 +36,15 @@ struct summary_figures {
 	int64_t from_ms, to_ms;		  /* INT64_MIN when empty */
 };
 
-int summary_new(uint32_t interval_s, struct summary **out); /* 0 or -ENOMEM */
+/* @interval_s 1 or more. 0, -EINVAL or -ENOMEM. */
+int summary_new(uint32_t interval_s, struct summary **out);
 void summary_free(struct summary *summary);
 /* In order of time; every sample of the run, the ones that do not count too. 0 or -ENOMEM. */
 int summary_add(struct summary *summary, const struct sample *sample);
 void summary_read(struct summary *summary, struct summary_figures *out);
+
+/* Why there is no verdict yet, a sentence a call; nothing here ends in a PASS before the deciders exist. */
+void summary_each_reason(const struct summary_figures *figures, void (*each)(const char *reason, void *), void *arg);
 
 /* The "summary" object of the HTTP API. */
 void summary_json(const struct summary_figures *figures, struct json *json);

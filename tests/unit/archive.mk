@@ -1,1 +1,7 @@
-# unit tests: unit_programs += tests/unit/test_X with its _SOURCES, _CFLAGS, _LDADD
+# unit tests of monitor/measure and monitor/archive
+archive_fixture = tests/unit/archive_fixture.c tests/unit/archive_fixture.h tests/unit/archive_stubs.c
+
+unit_programs += tests/unit/test_measure
+tests_unit_test_measure_SOURCES = tests/unit/test_measure.c $(archive_fixture)
+tests_unit_test_measure_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_measure_LDADD = $(LDADD) $(CMOCKA_LIBS)

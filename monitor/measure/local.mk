@@ -1,0 +1,6 @@
+libdrivesoak_a_SOURCES += \
+	monitor/measure/sample.c monitor/measure/sample.h \
+	monitor/measure/sample_columns.c monitor/measure/sample_columns.h \
+	monitor/measure/status.c monitor/measure/status.h \
+	monitor/measure/summary.c monitor/measure/summary.h \
+	monitor/measure/summary_json.c

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "measure/sample.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+static const char *const state_names[SAMPLE_STATE_COUNT] = {
+	[SAMPLE_MEASURED] = "measured",
+	[SAMPLE_ZERO] = "zero",
+	[SAMPLE_PAUSED] = "paused",
+	[SAMPLE_FILLING] = "filling",
+	[SAMPLE_VERIFYING] = "verifying",
+	[SAMPLE_DOWN] = "down",
+	[SAMPLE_ABSENT] = "absent",
+};
+
+static const struct {
+	uint32_t flag;
+	const char *name;
+} flag_names[] = {
+	{ SAMPLE_FLAG_HEALTH_POLL, "health-poll" },
+	{ SAMPLE_FLAG_PARTIAL, "partial" },
+	{ SAMPLE_FLAG_CLOCK_STEP, "clock-step" },
+	{ SAMPLE_FLAG_HOST_LIMIT, "host-limit" },
+};
+
+const char *sample_state_name(enum sample_state state)
+{
+	return (unsigned)state < SAMPLE_STATE_COUNT ? state_names[state] : "unknown";
+}
+
+int sample_state_parse(const char *name, enum sample_state *out)
+{
+	for (unsigned i = 0; i < SAMPLE_STATE_COUNT; i++) {
+		if (strcmp(name, state_names[i]) == 0) {
+			*out = (enum sample_state)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+void sample_flags_print(uint32_t flags, char *text)
+{
+	char *end = text;
+
+	*text = '\0';
+	for (size_t i = 0; i < sizeof(flag_names) / sizeof(flag_names[0]); i++) {
+		if (!(flags & flag_names[i].flag))
+			continue;
+		if (end != text)
+			*end++ = '|';
+		end = stpcpy(end, flag_names[i].name);
+	}
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "measure/sample_columns.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define VALUE_MAX SAMPLE_FLAGS_TEXT_MAX
+#define MS_PER_S  1000
+#define COLUMNS	  (sizeof(columns) / sizeof(columns[0]))
+
+enum column_kind {
+	COLUMN_END,
+	COLUMN_ELAPSED,
+	COLUMN_STATE,
+	COLUMN_FLAGS,
+	COLUMN_PHASE,
+	COLUMN_COUNT,
+	COLUMN_REAL
+};
+
+/* API.md's order; what came later stands at the end. */
+static const struct {
+	const char *name;
+	enum column_kind kind;
+	size_t offset;
+} columns[] = {
+	{ "t_s", COLUMN_END, 0 },
+	{ "elapsed_s", COLUMN_ELAPSED, 0 },
+	{ "state", COLUMN_STATE, 0 },
+	{ "flags", COLUMN_FLAGS, 0 },
+	{ "phase", COLUMN_PHASE, 0 },
+	{ "write_bytes", COLUMN_COUNT, offsetof(struct sample, write_bytes) },
+	{ "write_ios", COLUMN_COUNT, offsetof(struct sample, write_ios) },
+	{ "read_bytes", COLUMN_COUNT, offsetof(struct sample, read_bytes) },
+	{ "read_ios", COLUMN_COUNT, offsetof(struct sample, read_ios) },
+	{ "errors", COLUMN_COUNT, offsetof(struct sample, errors) },
+	{ "lat_p50_ns", COLUMN_COUNT, offsetof(struct sample, lat_p50_ns) },
+	{ "lat_p90_ns", COLUMN_COUNT, offsetof(struct sample, lat_p90_ns) },
+	{ "lat_p99_ns", COLUMN_COUNT, offsetof(struct sample, lat_p99_ns) },
+	{ "lat_p999_ns", COLUMN_COUNT, offsetof(struct sample, lat_p999_ns) },
+	{ "lat_max_ns", COLUMN_COUNT, offsetof(struct sample, lat_max_ns) },
+	{ "stall_ns", COLUMN_COUNT, offsetof(struct sample, stall_ns) },
+	{ "inflight_mean", COLUMN_REAL, offsetof(struct sample, inflight_mean) },
+	{ "temp_c", COLUMN_REAL, offsetof(struct sample, temp_c) },
+	{ "lat_p9999_ns", COLUMN_COUNT, offsetof(struct sample, lat_p9999_ns) },
+	{ "host_cpu_share", COLUMN_REAL, offsetof(struct sample, host_cpu_share) },
+	{ "steal_share", COLUMN_REAL, offsetof(struct sample, steal_share) },
+};
+
+size_t sample_column_count(void)
+{
+	return COLUMNS;
+}
+
+const char *sample_column_name(size_t column)
+{
+	return columns[column].name;
+}
+
+/* @digits decimals of a whole number of 10^-@digits, without trailing zeros. */
+static void print_fixed(bool negative, uint64_t whole, uint64_t rest, int digits, char *value)
+{
+	char *end = value + snprintf(value, VALUE_MAX, "%s%" PRIu64 ".%0*" PRIu64, negative ? "-" : "", whole,
+				    digits, rest);
+
+	while (end[-1] == '0')
+		*--end = '\0';
+	if (end[-1] == '.')
+		end[-1] = '\0';
+}
+
+static void print_end(int64_t t_ms, char *value)
+{
+	uint64_t ms = t_ms < 0 ? 0 - (uint64_t)t_ms : (uint64_t)t_ms;
+
+	print_fixed(t_ms < 0, ms / MS_PER_S, ms % MS_PER_S, 3, value);
+}
+
+static bool print_count(uint64_t count, char *value)
+{
+	(void)snprintf(value, VALUE_MAX, "%" PRIu64, count);
+	return count != SAMPLE_UNKNOWN;
+}
+
+static bool print_real(double real, char *value)
+{
+	(void)snprintf(value, VALUE_MAX, "%.10g", real);
+	return isfinite(real);
+}
+
+/* False when the value is unknown. */
+static bool value_print(const struct sample *sample, size_t column, char *value)
+{
+	const char *field = (const char *)sample + columns[column].offset;
+	bool is_down = sample->state == SAMPLE_DOWN;
+
+	switch (columns[column].kind) {
+	case COLUMN_END:
+		print_end(sample->t_ms, value);
+		return sample->t_ms != INT64_MIN;
+	case COLUMN_ELAPSED:
+		print_fixed(
+			false, sample->elapsed_ns / 1000000000, sample->elapsed_ns % 1000000000, 9, value);
+		return sample->elapsed_ns != SAMPLE_UNKNOWN;
+	case COLUMN_STATE:
+		(void)snprintf(value, VALUE_MAX, "%s", sample_state_name(sample->state));
+		return true;
+	case COLUMN_FLAGS:
+		sample_flags_print(sample->flags, value);
+		return true;
+	case COLUMN_PHASE:
+		(void)snprintf(value, VALUE_MAX, "%s", run_phase_name(sample->phase));
+		return true;
+	case COLUMN_COUNT:
+		return print_count(*(const uint64_t *)(const void *)field, value) && !is_down;
+	case COLUMN_REAL:
+		return print_real(*(const double *)(const void *)field, value) && !is_down;
+	}
+	return false;
+}
+
+static bool is_word(size_t column)
+{
+	return columns[column].kind >= COLUMN_STATE && columns[column].kind <= COLUMN_PHASE;
+}
+
+void sample_column_json(const struct sample *sample, size_t column, struct json *json)
+{
+	char value[VALUE_MAX];
+
+	if (!value_print(sample, column, value))
+		json_null(json);
+	else if (is_word(column))
+		json_string(json, value);
+	else
+		json_raw(json, value);
+}
+
+void sample_column_csv(const struct sample *sample, size_t column, struct text *text)
+{
+	char value[VALUE_MAX];
+
+	if (value_print(sample, column, value))
+		text_add(text, value);
+}
+
+void sample_names_json(struct json *json)
+{
+	json_array_open(json);
+	for (size_t i = 0; i < COLUMNS; i++)
+		json_string(json, columns[i].name);
+	json_array_close(json);
+}
+
+void sample_row_json(const struct sample *sample, struct json *json)
+{
+	json_array_open(json);
+	for (size_t i = 0; i < COLUMNS; i++)
+		sample_column_json(sample, i, json);
+	json_array_close(json);
+}
+
+void sample_names_csv(struct text *text)
+{
+	for (size_t i = 0; i < COLUMNS; i++)
+		text_addf(text, "%s%s", i ? "," : "", columns[i].name);
+	text_add(text, "\n");
+}
+
+void sample_row_csv(const struct sample *sample, struct text *text)
+{
+	for (size_t i = 0; i < COLUMNS; i++) {
+		if (i)
+			text_add(text, ",");
+		sample_column_csv(sample, i, text);
+	}
+	text_add(text, "\n");
+}
