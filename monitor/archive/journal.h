@@ -3,7 +3,8 @@
  * RRD files are views that can be rebuilt from it. The file is STATE/journal.db.
  * A handle belongs to one thread; the archive thread holds the only writing one, readers open their own.
  * Functions return 0 or a negative errno: -EIO for a database error, -ENOSPC for a full disk, -EBUSY when locked,
- * -EPROTO for a file of a newer schema; journal_error() has SQLite's text of the last failure. */
+ * -EPROTO for a file of a newer schema, -EBADMSG for one that is damaged or of another program;
+ * journal_error() has the text of the last failure, of journal_open() too when it is asked with NULL. */
 #ifndef DRIVESOAK_JOURNAL_H
 #define DRIVESOAK_JOURNAL_H
 
@@ -59,7 +60,8 @@ struct event_record {
 
 struct journal;
 
-/* Open or, unless @read_only, create. */
+/* Open or, unless @read_only, create. Reading works beside a writer, and without one also from a folder that can't
+ * be written. */
 int journal_open(const char *path, bool read_only, struct journal **out);
 void journal_close(struct journal *journal); /* NULL is fine */
 const char *journal_error(const struct journal *journal);
@@ -68,9 +70,9 @@ int journal_begin(struct journal *journal);
 int journal_commit(struct journal *journal);
 void journal_rollback(struct journal *journal);
 
-/* Insert or replace by id. */
+/* Insert or update by id; -EEXIST when the id belongs to another drive, -ERANGE for a counter above 2^63. */
 int journal_put_run(struct journal *journal, const struct run_record *run);
-/* Append; -EEXIST when the run has a sample of this or a later time. */
+/* Append; -EEXIST when the run has a sample of this or a later time, -ENOENT without the run, -ERANGE. */
 int journal_put_sample(struct journal *journal, const char *run, const struct sample *sample);
 int journal_put_event(struct journal *journal, const struct event_record *event);
 
@@ -88,15 +90,17 @@ struct journal_sums {
 int journal_get_sums(struct journal *journal, const char *run, struct journal_sums *out);
 
 /* Call @each for every row in order; a non-zero answer ends the walk and is returned. Runs: newest first.
- * Samples: from_ms < t_ms <= to_ms, oldest first. Events: newest first, of one run or (NULL) of all, at most
- * @limit. The record is only valid during the call. @with_hist false leaves the histograms out. */
+ * Samples: from_ms < t_ms <= to_ms, oldest first, -ENOENT without the run. Events: newest first, of one run or
+ * (NULL) of all, at most @limit. The record is only valid during the call, which may use the journal. @with_hist
+ * false leaves the histograms out. */
 int journal_each_run(struct journal *journal, int (*each)(const struct run_record *, void *), void *arg);
 int journal_each_sample(struct journal *journal, const char *run, int64_t from_ms, int64_t to_ms,
 	bool with_hist, int (*each)(const struct sample *, void *), void *arg);
 int journal_each_event(struct journal *journal, const char *run, size_t limit,
 	int (*each)(const struct event_record *, void *), void *arg);
 
-/* "NAME-20261130T222200Z": the drive's name and the start in UTC; unique since a drive has one run at a time. */
+/* "NAME-20261130T222200Z": the drive's name and the start in UTC; unique since a drive has one run at a time.
+ * A name of more than 22 characters is cut and told apart by a hash. @id has RUN_ID_MAX. */
 void run_id_make(const char *drive, int64_t started_ms, char *id);
 
 #endif

@@ -5,3 +5,8 @@ unit_programs += tests/unit/test_measure
 tests_unit_test_measure_SOURCES = tests/unit/test_measure.c $(archive_fixture)
 tests_unit_test_measure_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_measure_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_journal
+tests_unit_test_journal_SOURCES = tests/unit/test_journal.c $(archive_fixture)
+tests_unit_test_journal_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_journal_LDADD = $(LDADD) $(CMOCKA_LIBS)

@@ -48,6 +48,53 @@ struct sample fixture_down(int64_t t_ms, uint64_t elapsed_ns)
 	return sample;
 }
 
+void fixture_run(struct run_record *run, const char *drive, uint32_t interval_s)
+{
+	*run = (struct run_record){
+		.label = "slot 3",
+		.model = "MODEL <7>",
+		.serial = "S1234567",
+		.firmware = "FW01",
+		.source = SOURCE_OWN,
+		.progress = { PHASE_SOAK, RUN_RUNNING, 1000, 900, 800, 700, 600 },
+		.started_ms = FIXTURE_START_MS - 60000,
+		.soak_started_ms = FIXTURE_START_MS,
+		.ended_ms = INT64_MIN,
+		.interval_s = interval_s,
+		.seed = 0xfedcba9876543210, /* above 2^63: seeds use all bits */
+		.capacity_bytes = 480103981056,
+		.written_bytes = 0,
+		.reason = "soaking",
+		.engine = "io_uring",
+		.direct = "STATX_DIOALIGN",
+		.pre_state = "trimmed",
+		.price_amount = 450.5,
+		.price_currency = "USD",
+		.frozen = "block-size=16KiB\nthreads=8\n",
+		.config_json = "{\"block_bytes\":16384,\"workload\":\"random-write\"}",
+		.host_json = "{\"cpu\":\"CPU <X> & co\",\"memory_bytes\":17179869184}",
+	};
+	(void)snprintf(run->drive, sizeof(run->drive), "%s", drive);
+	run_id_make(drive, run->started_ms, run->id);
+}
+
+struct event_record fixture_event(int64_t t_ms, const char *run, const char *text)
+{
+	struct event_record event = {
+		.t_ms = t_ms,
+		.until_ms = INT64_MIN,
+		.kind = "phase",
+		.severity = EVENT_WARNING,
+		.drive = "evo",
+		.cause = "host",
+		.evidence = "steal 4 %",
+	};
+
+	(void)snprintf(event.run, sizeof(event.run), "%s", run);
+	(void)snprintf(event.text, sizeof(event.text), "%s", text);
+	return event;
+}
+
 char *fixture_folder_new(void)
 {
 	const char *base = getenv("TMPDIR");

@@ -3,6 +3,7 @@
 #ifndef TESTS_ARCHIVE_FIXTURE_H
 #define TESTS_ARCHIVE_FIXTURE_H
 
+#include "archive/journal.h"
 #include "measure/sample.h"
 
 #define FIXTURE_START_MS 1796075400000 /* a multiple of every interval used: 1, 3, 7, 10, 60, 300 s */
@@ -11,6 +12,9 @@
 struct sample fixture_sample(int64_t t_ms, uint32_t interval_s, uint64_t write_bytes);
 /* A down row that ends at @t_ms. */
 struct sample fixture_down(int64_t t_ms, uint64_t elapsed_ns);
+
+void fixture_run(struct run_record *run, const char *drive, uint32_t interval_s);
+struct event_record fixture_event(int64_t t_ms, const char *run, const char *text);
 
 /* A fresh folder below TMPDIR; fixture_folder_remove() takes it away with all that is in it and frees the name. */
 char *fixture_folder_new(void);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "archive/journal_private.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define EVENT_TEXT(column)                                                                                   \
+	{                                                                                                    \
+#column, FIELD_TEXT, offsetof(struct event_record, column),                                  \
+			sizeof(((struct event_record *)0)->column)                                           \
+	}
+#define EVENT_FIELD(column, kind)                                                                            \
+	{                                                                                                    \
+#column, kind, offsetof(struct event_record, column), 0                                      \
+	}
+
+static const struct field event_fields[] = {
+	EVENT_FIELD(t_ms, FIELD_TIME),
+	EVENT_FIELD(until_ms, FIELD_TIME),
+	EVENT_TEXT(kind),
+	EVENT_FIELD(severity, FIELD_SEVERITY),
+	EVENT_TEXT(drive),
+	EVENT_TEXT(run),
+	EVENT_TEXT(text),
+	EVENT_TEXT(cause),
+	EVENT_TEXT(evidence),
+};
+
+#define EVENT_FIELDS (sizeof(event_fields) / sizeof(event_fields[0]))
+
+static void put_sql(struct text *sql)
+{
+	text_add(sql, "INSERT INTO events (");
+	fields_sql(sql, FIELDS(event_fields), "", "");
+	text_add(sql, ") VALUES (");
+	marks_sql(sql, EVENT_FIELDS);
+	text_add(sql, ")");
+}
+
+int journal_put_event(struct journal *journal, const struct event_record *event)
+{
+	sqlite3_stmt *statement = NULL;
+	int rc;
+
+	if (event->t_ms == INT64_MIN || !event->kind[0])
+		return journal_refuse(journal, -EINVAL, "an event needs a time and a kind");
+	rc = journal_statement(journal, STATEMENT_EVENT_PUT, put_sql, &statement);
+	if (rc == 0)
+		rc = fields_bind(journal, statement, 1, FIELDS(event_fields), event);
+	return rc == 0 ? journal_run(journal, statement) : rc;
+}
+
+static int walk_events(struct journal *journal, sqlite3_stmt *statement,
+	int (*each)(const struct event_record *, void *), void *arg)
+{
+	struct event_record event;
+	int rc;
+
+	memset(&event, 0, sizeof(event));
+	while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
+		rc = fields_read(journal, statement, 0, FIELDS(event_fields), &event);
+		if (rc == 0)
+			rc = each(&event, arg);
+		if (rc != 0)
+			return rc;
+	}
+	return rc == SQLITE_DONE ? 0 : journal_fail(journal, rc);
+}
+
+int journal_each_event(struct journal *journal, const char *run, size_t limit,
+	int (*each)(const struct event_record *, void *), void *arg)
+{
+	struct text sql = TEXT_INIT;
+	sqlite3_stmt *statement = NULL;
+	int rc;
+
+	text_add(&sql, "SELECT ");
+	fields_sql(&sql, FIELDS(event_fields), "", "");
+	text_addf(
+		&sql, " FROM events %s ORDER BY t_ms DESC, event DESC LIMIT ?2", run ? "WHERE run = ?1" : "");
+	rc = text_error(&sql);
+	if (rc == 0)
+		rc = journal_prepare(journal, text_string(&sql), &statement);
+	text_fini(&sql);
+	if (rc < 0)
+		return rc;
+	if (run)
+		rc = journal_bind_text(journal, statement, 1, run);
+	if (rc == 0) {
+		(void)sqlite3_bind_int64(statement, 2, limit > INT64_MAX ? INT64_MAX : (int64_t)limit);
+		rc = walk_events(journal, statement, each, arg);
+	}
+	(void)sqlite3_finalize(statement);
+	return rc;
+}
