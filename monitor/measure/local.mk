@@ -1,5 +1,9 @@
 libdrivesoak_a_SOURCES += \
+	monitor/measure/sampler.c monitor/measure/sampler.h \
+	monitor/measure/tick.c monitor/measure/tick.h \
 	monitor/measure/sample.c monitor/measure/sample.h \
+	monitor/measure/sampler.c monitor/measure/sampler.h \
+	monitor/measure/tick.c monitor/measure/tick.h \
 	monitor/measure/sample_columns.c monitor/measure/sample_columns.h \
 	monitor/measure/status.c monitor/measure/status.h \
 	monitor/measure/summary.c monitor/measure/summary.h \
