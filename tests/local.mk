@@ -2,3 +2,21 @@ include tests/unit/local.mk
 TESTS += tests/tools/test-check-layers
 dist_check_SCRIPTS = tests/tools/check-layers tests/tools/test-check-layers
 EXTRA_DIST += tests/tools/layers tests/unit/unit.h
+
+# Integration: the real service. Scripts that need root, a loop device or a tool that is not there exit 77.
+integration_tests = \
+	tests/integration/test_main_job.py \
+	tests/integration/test_restart.py \
+	tests/integration/test_troubles.py
+TESTS += $(integration_tests)
+EXTRA_DIST += $(integration_tests) tests/integration/harness.py
+check_PROGRAMS += tests/integration/refuse-io-uring
+tests_integration_refuse_io_uring_SOURCES = tests/integration/refuse-io-uring.c
+tests_integration_refuse_io_uring_LDADD =
+AM_TESTS_ENVIRONMENT = DRIVESOAK_BUILD='$(abs_top_builddir)'; export DRIVESOAK_BUILD; \
+	PYTHONDONTWRITEBYTECODE=1; export PYTHONDONTWRITEBYTECODE;
+
+# Only the unit tests: what the builds with sanitizers run.
+.PHONY: check-units
+check-units:
+	$(MAKE) check TESTS='$(unit_programs)'
