@@ -1,1 +1,15 @@
-# sources of conf
+dist_pkgdata_DATA = conf/quickstart.conf
+EXTRA_DIST += conf/drivesoak.conf
+
+# An administrator's file is never overwritten; one that was not touched goes with the rest.
+install-data-local: install-conf
+uninstall-local: uninstall-conf
+.PHONY: install-conf uninstall-conf
+install-conf:
+	$(MKDIR_P) "$(DESTDIR)$(sysconfdir)/drivesoak"
+	test -e "$(DESTDIR)$(sysconfdir)/drivesoak/drivesoak.conf" || \
+		$(INSTALL_DATA) "$(srcdir)/conf/drivesoak.conf" "$(DESTDIR)$(sysconfdir)/drivesoak/drivesoak.conf"
+uninstall-conf:
+	if cmp -s "$(srcdir)/conf/drivesoak.conf" "$(DESTDIR)$(sysconfdir)/drivesoak/drivesoak.conf"; then \
+		rm -f "$(DESTDIR)$(sysconfdir)/drivesoak/drivesoak.conf"; \
+	fi

@@ -87,6 +87,7 @@ struct config {
 	size_t drive_count;
 	struct config_notify *notifies;
 	size_t notify_count;
+	struct config_scan *origins; /* where each value stands; for config_print() */
 };
 
 /* Read @path and what it includes. 0 and *@out (config_free() it); or -EINVAL with every mistake in @mistakes,
