@@ -20,3 +20,13 @@ AM_TESTS_ENVIRONMENT = DRIVESOAK_BUILD='$(abs_top_builddir)'; export DRIVESOAK_B
 .PHONY: check-units
 check-units:
 	$(MAKE) check TESTS='$(unit_programs)'
+
+# Benchmarks print ratios and assert nothing; they are built for "make bench" only.
+EXTRA_PROGRAMS = tests/bench/engine_bench
+tests_bench_engine_bench_SOURCES = tests/bench/engine_bench.c
+EXTRA_DIST += tests/bench/engine.py tests/bench/soak_vs_others.py
+CLEANFILES += $(EXTRA_PROGRAMS)
+.PHONY: bench
+bench: $(EXTRA_PROGRAMS) drivesoakd drivesoak
+	DRIVESOAK_BUILD='$(abs_top_builddir)' $(srcdir)/tests/bench/soak_vs_others.py
+	DRIVESOAK_BUILD='$(abs_top_builddir)' $(srcdir)/tests/bench/engine.py

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#define _GNU_SOURCE /* asprintf */
 #include "config/config_mistakes.h"
 
 #include <errno.h>
