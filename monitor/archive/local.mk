@@ -4,3 +4,7 @@ libdrivesoak_a_SOURCES += \
 	monitor/archive/journal_fields.c \
 	monitor/archive/journal_run.c \
 	monitor/archive/journal_sample.c
+libdrivesoak_a_SOURCES += \
+	monitor/archive/rrdfile.c monitor/archive/rrdfile.h monitor/archive/rrdfile_private.h \
+	monitor/archive/rrdfile_layout.c \
+	monitor/archive/rrdfile_lock.c

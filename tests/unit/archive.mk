@@ -10,3 +10,8 @@ unit_programs += tests/unit/test_journal
 tests_unit_test_journal_SOURCES = tests/unit/test_journal.c $(archive_fixture)
 tests_unit_test_journal_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_journal_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_rrdfile
+tests_unit_test_rrdfile_SOURCES = tests/unit/test_rrdfile.c $(archive_fixture)
+tests_unit_test_rrdfile_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_rrdfile_LDADD = $(LDADD) $(CMOCKA_LIBS)
