@@ -96,6 +96,11 @@ int journal_fail(struct journal *journal, int sqlite_rc)
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 		return -EBADMSG;
+	/* These are the record's fault: no retry helps. */
+	case SQLITE_CONSTRAINT:
+	case SQLITE_MISMATCH:
+	case SQLITE_TOOBIG:
+		return -EINVAL;
 	case SQLITE_CANTOPEN:
 		return cantopen_to_errno(journal);
 	case SQLITE_IOERR:

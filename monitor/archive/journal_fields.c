@@ -104,6 +104,25 @@ static int enum_parse(enum field_kind kind, const char *name, unsigned *out)
 	}
 }
 
+static const struct {
+	enum field_kind kind;
+	unsigned count;
+} enum_counts[] = {
+	{ FIELD_STATE, SAMPLE_STATE_COUNT },
+	{ FIELD_PHASE, PHASE_COUNT },
+	{ FIELD_STATUS, RUN_STATUS_COUNT },
+	{ FIELD_SOURCE, COUNT_OF(source_names) },
+	{ FIELD_SEVERITY, COUNT_OF(severity_names) },
+};
+
+static bool is_named(enum field_kind kind, unsigned value)
+{
+	for (size_t i = 0; i < COUNT_OF(enum_counts); i++)
+		if (enum_counts[i].kind == kind)
+			return value < enum_counts[i].count;
+	return true;
+}
+
 static int bind_text(sqlite3_stmt *statement, int index, const char *text, size_t room)
 {
 	size_t length = strnlen(text, room);
@@ -155,6 +174,9 @@ int fields_bind(struct journal *journal, sqlite3_stmt *statement, int first, con
 			return journal_refuse(journal, -ERANGE,
 				"%s = %" PRIu64 " is beyond what the journal can hold", fields[i].column,
 				number);
+		if (fields[i].kind >= FIELD_STATE && !is_named(fields[i].kind, *(const unsigned *)value))
+			return journal_refuse(journal, -EINVAL, "%s = %u has no name", fields[i].column,
+				*(const unsigned *)value);
 		rc = field_bind(statement, first + (int)i, &fields[i], value);
 		if (rc != SQLITE_OK)
 			return journal_fail(journal, rc);

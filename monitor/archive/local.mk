@@ -8,3 +8,7 @@ libdrivesoak_a_SOURCES += \
 	monitor/archive/rrdfile.c monitor/archive/rrdfile.h monitor/archive/rrdfile_private.h \
 	monitor/archive/rrdfile_layout.c \
 	monitor/archive/rrdfile_lock.c
+libdrivesoak_a_SOURCES += \
+	monitor/archive/archive.c monitor/archive/archive.h \
+	monitor/archive/archive_queue.c monitor/archive/archive_queue.h \
+	monitor/archive/archive_view.c monitor/archive/archive_view.h

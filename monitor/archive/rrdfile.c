@@ -120,11 +120,8 @@ const char *rrdfile_path(const struct rrdfile *file)
 
 static int lay_marker(struct rrdfile *file, char *why)
 {
-	int fd, rc;
+	int fd = open(file->marker, O_WRONLY | O_CREAT | O_CLOEXEC, 0640), rc;
 
-	if (file->is_marked)
-		return 0;
-	fd = open(file->marker, O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
 	rc = fd < 0 ? -errno : 0;
 	if (fd >= 0)
 		(void)close(fd);

@@ -15,3 +15,8 @@ unit_programs += tests/unit/test_rrdfile
 tests_unit_test_rrdfile_SOURCES = tests/unit/test_rrdfile.c $(archive_fixture)
 tests_unit_test_rrdfile_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_rrdfile_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_archive
+tests_unit_test_archive_SOURCES = tests/unit/test_archive.c $(archive_fixture)
+tests_unit_test_archive_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_archive_LDADD = $(LDADD) $(CMOCKA_LIBS)

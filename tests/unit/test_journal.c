@@ -105,7 +105,7 @@ static void test_a_run_reads_back_as_it_was(void **state)
 	journal_close(NULL);
 }
 
-static void test_counters_beyond_a_signed_number_are_refused(void **state)
+static void test_what_cannot_be_stored_is_refused(void **state)
 {
 	struct journal *journal = open_journal(false);
 	struct sample sample = fixture_sample(FIXTURE_START_MS, 10, INT64_MAX);
@@ -119,6 +119,10 @@ static void test_counters_beyond_a_signed_number_are_refused(void **state)
 	assert_string_equal(journal_error(journal),
 		"written_bytes = 9223372036854775808 is beyond what the journal can hold");
 	run.written_bytes = INT64_MAX;
+	run.progress.phase = (enum run_phase)77;
+	assert_int_equal(journal_put_run(journal, &run), -EINVAL);
+	assert_string_equal(journal_error(journal), "phase = 77 has no name");
+	run.progress.phase = PHASE_SOAK;
 	assert_int_equal(journal_put_run(journal, &run), 0);
 	assert_int_equal(journal_put_sample(journal, run.id, &sample), 0);
 	sample.t_ms += 10000;
@@ -643,7 +647,7 @@ int main(void)
 #define CASE(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	static const struct CMUnitTest tests[] = {
 		CASE(test_a_run_reads_back_as_it_was),
-		CASE(test_counters_beyond_a_signed_number_are_refused),
+		CASE(test_what_cannot_be_stored_is_refused),
 		CASE(test_samples_read_back_in_order_and_exact),
 		CASE(test_a_window_is_open_on_the_left),
 		CASE(test_time_only_grows_within_a_run),
