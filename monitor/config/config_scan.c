@@ -277,15 +277,24 @@ static bool scan_list(struct scanner *s, const char *name, unsigned line, struct
 	return good;
 }
 
-/* After =. @key is NULL for one that is not known. */
+/* Not a value: what is at hand instead. */
+static void no_value(struct scanner *s, const char *name, unsigned line)
+{
+	if (is(s, CONFIG_TOKEN_OTHER) && s->lex.token.line == line)
+		MISTAKE(s, line, name, "a value with such characters needs quotes");
+	else
+		MISTAKE(s, line, name, "has no value behind =");
+	skip_line(s, line);
+}
+
+/* Behind the = of @line. @key is NULL for one that is not known. */
 static bool scan_value(
 	struct scanner *s, const struct config_key *key, const char *name, unsigned line, struct text *value)
 {
 	unsigned list_line = s->lex.token.line;
+	bool good;
 
 	if (is(s, CONFIG_TOKEN_OPEN)) {
-		bool good;
-
 		next(s);
 		good = scan_list(s, name, list_line, value);
 		if (key && key->type != CONFIG_LIST && good) {
@@ -294,10 +303,10 @@ static bool scan_value(
 		}
 		return good;
 	}
-	if (is_text(s))
+	/* A word on a later line begins the next statement. */
+	if (is(s, CONFIG_TOKEN_STRING) || (is(s, CONFIG_TOKEN_WORD) && s->lex.token.line == line))
 		return scan_item(s, name, value);
-	MISTAKE(s, line, name, "has no value behind =");
-	skip_line(s, line);
+	no_value(s, name, line);
 	return false;
 }
 
@@ -330,11 +339,12 @@ static void scan_assignment(struct scanner *s, size_t section, const char *name,
 {
 	const struct config_key *key = config_keys_find(kind_of(s, section), name);
 	bool is_append = is(s, CONFIG_TOKEN_APPEND), is_sound;
+	unsigned sign_line = s->lex.token.line;
 	struct text value = TEXT_INIT;
 	struct config_origin *origin;
 
 	next(s);
-	is_sound = scan_value(s, key, name, line, &value);
+	is_sound = scan_value(s, key, name, sign_line, &value);
 	if (!key) {
 		unknown_key(s, kind_of(s, section), line, name);
 		goto out;

@@ -7,3 +7,8 @@ unit_programs += tests/unit/test_config_docs
 tests_unit_test_config_docs_SOURCES = tests/unit/test_config_docs.c tests/unit/config_fixture.c tests/unit/config_fixture.h
 tests_unit_test_config_docs_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_config_docs_LDADD = $(LDADD) $(CMOCKA_LIBS)
+unit_programs += tests/unit/test_config_mistakes
+tests_unit_test_config_mistakes_SOURCES = tests/unit/test_config_mistakes.c tests/unit/config_fixture.c \
+	tests/unit/config_fixture.h
+tests_unit_test_config_mistakes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_config_mistakes_LDADD = $(LDADD) $(CMOCKA_LIBS)
