@@ -286,13 +286,13 @@ void units_print_rate_rounded(double bytes_per_s, char *text)
 }
 
 /* @large of its unit and what is left in the next smaller one. */
-static void pair_print(uint64_t value, uint64_t ratio, const char *large, const char *small, char *text)
+static void pair_print(unsigned value, unsigned ratio, const char *large, const char *small, char *text)
 {
 	if (value % ratio)
-		(void)snprintf(text, DIGITS_TEXT_MAX, "%" PRIu64 " %s %" PRIu64 " %s", value / ratio, large,
-			value % ratio, small);
+		(void)snprintf(
+			text, DIGITS_TEXT_MAX, "%u %.3s %u %.3s", value / ratio, large, value % ratio, small);
 	else
-		(void)snprintf(text, DIGITS_TEXT_MAX, "%" PRIu64 " %s", value / ratio, large);
+		(void)snprintf(text, DIGITS_TEXT_MAX, "%u %.3s", value / ratio, large);
 }
 
 void units_print_duration_rounded(double ns, char *text)
@@ -321,9 +321,9 @@ void units_print_duration_rounded(double ns, char *text)
 	s = (uint64_t)(ns / 1e9 + 0.5);
 	min = (s + 30) / 60;
 	if (s < 3600)
-		pair_print(s, 60, "min", "s", text);
+		pair_print((unsigned)s, 60, "min", "s", text);
 	else if (min < 24 * 60)
-		pair_print(min, 60, "h", "min", text);
+		pair_print((unsigned)min, 60, "h", "min", text);
 	else
-		pair_print((min + 30) / 60, 24, "d", "h", text);
+		pair_print((unsigned)((min + 30) / 60), 24, "d", "h", text);
 }

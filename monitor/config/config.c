@@ -413,6 +413,18 @@ static int build(const char *path, struct config_scan *scan, struct config **out
 	return 0;
 }
 
+/* Tell what went wrong; memory that is short while telling is the mistake then. */
+static int refuse(const char *path, struct config_scan *scan, int rc, struct text *mistakes)
+{
+	if (rc != -ENOMEM && scan->mistakes.error == 0) {
+		config_mistakes_print(&scan->mistakes, (const char *const *)scan->paths, mistakes);
+		if (text_error(mistakes) == 0)
+			return rc;
+	}
+	text_addf(mistakes, "%s:1: file: cannot be read: %s\n", path, strerror(ENOMEM));
+	return -ENOMEM;
+}
+
 int config_load_any(const char *path, bool accept_later, struct config **out, struct text *mistakes)
 {
 	struct config_scan *scan = calloc(1, sizeof(*scan));
@@ -424,11 +436,8 @@ int config_load_any(const char *path, bool accept_later, struct config **out, st
 		rc = scan_all(path, scan);
 	if (rc == 0)
 		rc = build(path, scan, &config);
-	if (rc == -ENOMEM)
-		text_addf(mistakes, "%s:1: file: cannot be read: %s\n", path, strerror(ENOMEM));
-	else if (rc < 0)
-		config_mistakes_print(&scan->mistakes, (const char *const *)scan->paths, mistakes);
 	if (rc < 0) {
+		rc = refuse(path, scan, rc, mistakes);
 		origins_free(scan);
 		return rc;
 	}
