@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* config_keys.h - the table of every key of the configuration file. One row a key decides its name, type, range,
- * default, documentation and place in struct config; reading, printing, the run record and the test of the manual
- * follow the rows. Constant data; any thread may read. */
+/* config_keys.h - the table of every key of the configuration file. One row a key decides its name, type,
+ * range, default, documentation and place in struct config; reading, printing, the run record and the test
+ * of the manual follow the rows. Constant data; any thread may read. */
 #ifndef DRIVESOAK_CONFIG_KEYS_H
 #define DRIVESOAK_CONFIG_KEYS_H
 
@@ -48,7 +48,7 @@ struct config_key {
 	enum config_section section;
 	const char *name;
 	enum config_type type;
-	const char *min, *max;	/* as texts of the type, both included; NULL where the type has no range */
+	const char *min, *max;	/* as texts of the type, both included; NULL: no range */
 	const char *fallback;	/* the default once the feature exists */
 	const char *absent;	/* text that means "not given" or "auto": stored as 0 or NAN; NULL: none */
 	const char *neutral[2]; /* set: the feature does not exist yet, only these are accepted, the first is

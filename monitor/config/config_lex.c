@@ -77,7 +77,7 @@ static bool skip_space(struct config_lex *lex)
 	return true;
 }
 
-/* What is wrong with the character at hand of a text in double quotes; one that \ guards is passed with it. */
+/* What is wrong with the character at hand of a text in double quotes; one that \ guards is passed too. */
 static const char *double_quoted_check(struct config_lex *lex)
 {
 	if (peek(lex, 0) == '$' && peek(lex, 1) == '{')

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* config_lex.h - a configuration file as tokens with their lines. Splits as libconfuse does, but tells what is
- * wrong with a token instead of giving up, and allows no more than the file needs: texts end on their line and
- * have no control characters and no variables of the environment. No copies: tokens point into the bytes. */
+/* config_lex.h - a configuration file as tokens with their lines. Splits as libconfuse does, but tells what
+ * is wrong with a token instead of giving up, and allows no more than the file needs: texts end on their
+ * line and have no control characters and no variables of the environment. No copies: tokens point into the
+ * bytes. */
 #ifndef DRIVESOAK_CONFIG_LEX_H
 #define DRIVESOAK_CONFIG_LEX_H
 

@@ -7,8 +7,8 @@
 
 #include "config/config.h"
 
-/* As config_load(); @accept_later takes values of features that do not exist yet, so that every key of the table
- * can be tested. */
+/* As config_load(); @accept_later takes values of features that do not exist yet, so that every key of the
+ * table can be tested. */
 int config_load_any(const char *path, bool accept_later, struct config **out, struct text *mistakes);
 
 #endif

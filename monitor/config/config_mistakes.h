@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* config_mistakes.h - what is wrong with the files, collected while they are read and told all at once, by file
- * and line. Belongs to one thread. */
+/* config_mistakes.h - what is wrong with the files, collected while they are read and told all at once, by
+ * file and line. Belongs to one thread. */
 #ifndef DRIVESOAK_CONFIG_MISTAKES_H
 #define DRIVESOAK_CONFIG_MISTAKES_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* config_rules.h - what one value must be beyond its type and range. Pure; used by the rows of config_keys.c.
- * Text rules return NULL when the text is fine, "" when the row's own sentence says it all, or what is wrong. */
+/* config_rules.h - what one value must be beyond its type and range. Pure; used by the rows of
+ * config_keys.c. Text rules return NULL when the text is fine, "" when the row's own sentence says it all,
+ * or what is wrong. */
 #ifndef DRIVESOAK_CONFIG_RULES_H
 #define DRIVESOAK_CONFIG_RULES_H
 
@@ -25,7 +26,8 @@ const char *config_rules_mail(const char *text);
 const char *config_rules_server(const char *text);
 const char *config_rules_argument(const char *text);
 
-/* Title of a drive or notify section: letters, digits, . _ -, at most CONFIG_NAME_MAX, not starting with . or -. */
+/* Title of a drive or notify section: letters, digits, . _ -, at most CONFIG_NAME_MAX, not starting with .
+ * or -. */
 bool config_rules_is_title(const char *text);
 bool config_rules_is_loop_device(const char *path);
 /* @listen is a valid listen address: 127.0.0.0/8 or ::1. */

@@ -364,9 +364,9 @@ static void scan_assignment(struct scanner *s, size_t section, const char *name,
 	if (is_sound && !is_append)
 		key_record(s, section, key, text_string(&value));
 	*origin = (struct config_origin){ s->file, line, is_append || !is_sound };
+out:
 	if (text_error(&value) < 0)
 		s->error = -ENOMEM;
-out:
 	text_fini(&value);
 }
 
@@ -503,7 +503,8 @@ static void unexpected(struct scanner *s)
 	skip_line(s, token.line);
 }
 
-/* The token is the word it begins with. False, with that as the token again, when it stands outside @section. */
+/* The token is the word it begins with. False, with that as the token again, when it stands outside
+ * @section. */
 static bool scan_statement(struct scanner *s, size_t section)
 {
 	struct config_token word = s->lex.token, title;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* config_scan.h - the look at a file before libconfuse reads it. libconfuse stops at its first mistake, takes the
- * end of the file for a closing brace, lets the last of two equal keys win and puts variables of the environment
- * into texts. This pass finds all of that, with the line, goes on after it, and hands libconfuse a text of which
- * every statement is sound. It decides nothing about values. */
+/* config_scan.h - the look at a file before libconfuse reads it. libconfuse stops at its first mistake,
+ * takes the end of the file for a closing brace, lets the last of two equal keys win and puts variables of
+ * the environment into texts. This pass finds all of that, with the line, goes on after it, and hands
+ * libconfuse a text of which every statement is sound. It decides nothing about values. */
 #ifndef DRIVESOAK_CONFIG_SCAN_H
 #define DRIVESOAK_CONFIG_SCAN_H
 
@@ -19,7 +19,8 @@ struct config_origin {
 	bool is_wrong; /* its mistake is told already: what depends on its value can't be judged */
 };
 
-/* What keys belong to: the service itself (0, with web and alerts), a drive (with its slo), a notify section. */
+/* What keys belong to: the service itself (0, with web and alerts), a drive (with its slo), a notify
+ * section. */
 struct config_instance {
 	enum config_section kind;
 	char *title;  /* "" when it is missing or none */

@@ -226,24 +226,26 @@ static void value_print(const struct config_key *key, const struct value *value,
 	}
 }
 
-/* Whether @value is one of the few that need no feature: "0s" is as good as "0". */
-static bool is_neutral(const struct config_key *key, const struct value *value)
+/* Whether @value is one of the few that need no feature: "0s" is as good as "0". 1, 0 or -ENOMEM. */
+static int is_neutral(const struct config_key *key, const struct value *value)
 {
 	struct text mine = TEXT_INIT, theirs = TEXT_INIT;
-	bool same = false;
+	int rc = 0;
 
 	value_print(key, value, &mine);
-	for (size_t i = 0; i < 2 && key->neutral[i] && !same; i++) {
+	for (size_t i = 0; i < 2 && key->neutral[i] && rc == 0; i++) {
 		struct value neutral;
 
 		if (text_parse(key, key->neutral[i], &neutral) < 0)
 			continue;
 		value_print(key, &neutral, &theirs);
-		same = !strcmp(text_string(&mine), text_string(&theirs));
+		rc = text_error(&theirs) < 0 ? -ENOMEM : !strcmp(text_string(&mine), text_string(&theirs));
 		text_fini(&theirs);
 	}
+	if (text_error(&mine) < 0)
+		rc = -ENOMEM;
 	text_fini(&mine);
-	return same;
+	return rc;
 }
 
 static void *member(const struct config_key *key, void *base)
@@ -372,28 +374,46 @@ static int refuse(const struct config_key *key, const char *text, const char *re
 	return -EINVAL;
 }
 
-int config_value_set(const struct config_key *key, const char *const *items, size_t count, bool accept_later,
-	void *base, struct text *wrong)
+/* Every item by itself; @value gets the last. */
+static int items_check(const struct config_key *key, const char *const *items, size_t count,
+	struct value *value, struct text *wrong)
 {
-	struct value value = { .text = "" };
+	/* A command may have the same argument twice. */
+	bool is_set = key->type == CONFIG_LIST && key->section != CONFIG_NOTIFY;
 
 	for (size_t i = 0; i < count; i++) {
-		const char *reason = item_check(key, items[i], &value);
+		const char *reason = item_check(key, items[i], value);
 
 		if (reason)
 			return refuse(key, items[i], reason, wrong);
-		for (size_t j = 0; key->type == CONFIG_LIST && key->section != CONFIG_NOTIFY && j < i; j++) {
+		for (size_t j = 0; is_set && j < i; j++) {
 			if (!strcmp(items[i], items[j]))
 				return refuse(key, items[i], "is there twice", wrong);
 		}
 	}
+	return 0;
+}
+
+int config_value_set(const struct config_key *key, const char *const *items, size_t count, bool accept_later,
+	void *base, struct text *wrong)
+{
+	struct value value = { .text = "" };
+	int rc = items_check(key, items, count, &value, wrong);
+
+	if (rc < 0)
+		return rc;
 	if (key->type == CONFIG_LIST)
 		return list_store(key, items, count, base);
-	if (key->neutral[0] && !accept_later && !is_neutral(key, &value)) {
-		text_add(wrong, "is not in this version yet; only ");
-		config_keys_later(key, wrong);
-		text_add(wrong, " is accepted");
-		return -EINVAL;
+	if (key->neutral[0] && !accept_later) {
+		rc = is_neutral(key, &value);
+		if (rc < 0)
+			return rc;
+		if (rc == 0) {
+			text_add(wrong, "is not in this version yet; only ");
+			config_keys_later(key, wrong);
+			text_add(wrong, " is accepted");
+			return -EINVAL;
+		}
 	}
 	return value_store(key, &value, base);
 }
@@ -437,6 +457,11 @@ void config_value_literal(const struct config_key *key, const void *base, struct
 	config_value_text(key, base, &text);
 	item = text_string(&text);
 	config_keys_literal(key, &item, 1, out);
+	if (text_error(&text) < 0) {
+		/* Better no text than one with a wrong value. */
+		text_fini(out);
+		out->error = text_error(&text);
+	}
 	text_fini(&text);
 }
 

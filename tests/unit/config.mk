@@ -1,10 +1,12 @@
 # unit tests: unit_programs += tests/unit/test_X with its _SOURCES, _CFLAGS, _LDADD
 unit_programs += tests/unit/test_config
-tests_unit_test_config_SOURCES = tests/unit/test_config.c tests/unit/config_fixture.c tests/unit/config_fixture.h
+tests_unit_test_config_SOURCES = tests/unit/test_config.c tests/unit/config_fixture.c \
+	tests/unit/config_fixture.h
 tests_unit_test_config_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_config_LDADD = $(LDADD) $(CMOCKA_LIBS)
 unit_programs += tests/unit/test_config_docs
-tests_unit_test_config_docs_SOURCES = tests/unit/test_config_docs.c tests/unit/config_fixture.c tests/unit/config_fixture.h
+tests_unit_test_config_docs_SOURCES = tests/unit/test_config_docs.c tests/unit/config_fixture.c \
+	tests/unit/config_fixture.h
 tests_unit_test_config_docs_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_config_docs_LDADD = $(LDADD) $(CMOCKA_LIBS)
 unit_programs += tests/unit/test_config_mistakes

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of keys against itself, the manual and the shipped files: each names every key, with what is allowed
- * and the default that is in effect. */
+/* The table of keys against itself, the manual and the shipped files: each names every key, with what is
+ * allowed and the default that is in effect. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Loading while the n-th allocation of our own code fails, for every n: always -ENOMEM with a line, never a leak,
- * a crash or half a config. The linker puts the functions here before those of libc (not inside libconfuse). */
-#define _GNU_SOURCE /* vasprintf */
+/* Loading while the n-th allocation of our own code fails, for every n: always -ENOMEM with a line, never a
+ * leak, a crash or half a config. The linker puts the functions here before those of libc (not inside
+ * libconfuse). */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
