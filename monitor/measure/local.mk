@@ -1,6 +1,4 @@
 libdrivesoak_a_SOURCES += \
-	monitor/measure/sampler.c monitor/measure/sampler.h \
-	monitor/measure/tick.c monitor/measure/tick.h \
 	monitor/measure/sample.c monitor/measure/sample.h \
 	monitor/measure/sampler.c monitor/measure/sampler.h \
 	monitor/measure/tick.c monitor/measure/tick.h \

@@ -86,7 +86,7 @@ static int make_room(struct summary *summary)
 	return rc;
 }
 
-static bool does_count(const struct sample *sample)
+bool summary_counts(const struct sample *sample)
 {
 	return (sample->state == SAMPLE_MEASURED || sample->state == SAMPLE_ZERO) &&
 	       sample->phase == PHASE_SOAK &&
@@ -199,7 +199,7 @@ int summary_add(struct summary *summary, const struct sample *sample)
 	if (rc < 0)
 		return rc;
 	add_time(summary, sample);
-	if (does_count(sample))
+	if (summary_counts(sample))
 		add_counted(summary, sample);
 	summary->last_ms = sample->t_ms;
 	return 0;

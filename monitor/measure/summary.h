@@ -21,6 +21,9 @@
 
 struct summary;
 
+/* Whether the headline figures take this sample. */
+bool summary_counts(const struct sample *sample);
+
 /* Figures in bytes per second over the samples that count; NAN when there is none. */
 struct summary_rates {
 	double median, mean, p1, p5, min, max, cv, worst_minute;
@@ -44,7 +47,8 @@ int summary_add(struct summary *summary, const struct sample *sample);
 void summary_read(struct summary *summary, struct summary_figures *out);
 
 /* Why there is no verdict yet, a sentence a call; nothing here ends in a PASS before the deciders exist. */
-void summary_each_reason(const struct summary_figures *figures, void (*each)(const char *reason, void *), void *arg);
+void summary_each_reason(
+	const struct summary_figures *figures, void (*each)(const char *reason, void *), void *arg);
 
 /* The "summary" object of the HTTP API. */
 void summary_json(const struct summary_figures *figures, struct json *json);

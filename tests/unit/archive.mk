@@ -1,5 +1,5 @@
 # unit tests of monitor/measure and monitor/archive
-archive_fixture = tests/unit/archive_fixture.c tests/unit/archive_fixture.h tests/unit/archive_stubs.c
+archive_fixture = tests/unit/archive_fixture.c tests/unit/archive_fixture.h
 
 unit_programs += tests/unit/test_measure
 tests_unit_test_measure_SOURCES = tests/unit/test_measure.c $(archive_fixture)
