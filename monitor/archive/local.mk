@@ -12,3 +12,8 @@ libdrivesoak_a_SOURCES += \
 	monitor/archive/archive.c monitor/archive/archive.h \
 	monitor/archive/archive_queue.c monitor/archive/archive_queue.h \
 	monitor/archive/archive_view.c monitor/archive/archive_view.h
+libdrivesoak_a_SOURCES += \
+	monitor/archive/export.c monitor/archive/export.h \
+	monitor/archive/report.c monitor/archive/report.h \
+	monitor/archive/report_svg.c \
+	monitor/archive/report_text.c
