@@ -12,4 +12,6 @@ include monitor/engine/local.mk
 include monitor/measure/local.mk
 include monitor/archive/local.mk
 sbin_PROGRAMS += drivesoakd
-drivesoakd_SOURCES = monitor/drivesoakd.c
+dist_man_MANS += monitor/drivesoakd.8
+drivesoakd_SOURCES = monitor/drivesoakd.c monitor/keeper.c monitor/keeper.h \
+	monitor/soak.c monitor/soak.h monitor/soak_drive.c monitor/soak_private.h

@@ -16,6 +16,7 @@
 /* A drive that has not answered by then is hung: what was completed is written and the service ends without it. */
 #define STOP_NS		 (8 * NS_PER_S)
 #define TICK_ACCURACY_US 500
+#define ANNOUNCE_US	 20000
 #define WHY_MAX		 256
 
 /* Any thread: a keeper has a reply. */
@@ -76,6 +77,28 @@ static int on_wake(sd_event_source *source, int fd, uint32_t events, void *arg)
 		end_if_useless(soak);
 	end_if_quiet(soak);
 	return 0;
+}
+
+static int on_announce(sd_event_source *source, uint64_t usec, void *arg)
+{
+	struct soak *soak = arg;
+	struct archive_stats stats;
+
+	(void)source;
+	(void)usec;
+	archive_read_stats(soak->options.archive, &stats);
+	if (stats.queued)
+		soak_announce_later(soak);
+	else
+		for (size_t i = 0; i < soak->drive_count; i++)
+			drive_announce(&soak->drives[i]);
+	return 0;
+}
+
+void soak_announce_later(struct soak *soak)
+{
+	(void)sd_event_add_time_relative(
+		soak->event, NULL, CLOCK_MONOTONIC, ANNOUNCE_US, 0, on_announce, soak);
 }
 
 static void event_note(struct soak *soak, const char *kind, const char *text)

@@ -211,8 +211,14 @@ static void resume_ask(struct drive *drive, struct journal *journal)
 		drive->base_written_bytes = sums.write_bytes;
 		drive->base_errors = sums.errors;
 	}
-	if (journal_get_last_sample(journal, drive->run.id, &last) == 0)
+	if (journal_get_last_sample(journal, drive->run.id, &last) == 0) {
+		int64_t end_ms = last.t_ms - (int64_t)drive->run.interval_s * 1000 +
+				 (int64_t)(last.elapsed_ns / NS_PER_MS);
+
 		drive->last_sample_ms = last.t_ms;
+		/* The last sample before an orderly stop is shorter than its stamps say. */
+		drive->down_from_ms = last.state != SAMPLE_DOWN && end_ms < last.t_ms ? end_ms : last.t_ms;
+	}
 	drive->is_resumed = true;
 	open_ask(drive);
 }
@@ -381,8 +387,6 @@ static void step(struct drive *drive, const struct run_input *input)
 	enum run_action action = run_step(&drive->run.progress, &drive->plan, input);
 
 	phase_event(drive, before);
-	if (drive->run.progress.status != RUN_RUNNING && drive->run.ended_ms == INT64_MIN)
-		drive->run.ended_ms = now_ms(drive);
 	act(drive, action);
 	/* A mere tick is stored with its sample. */
 	if (action != RUN_ACT_NONE || drive->run.progress.phase != before)
@@ -414,8 +418,8 @@ static void record_target(struct drive *drive)
 	}
 }
 
-/* The time the service did not run is one row, from the last sample to now. */
-static void down_row_put(struct drive *drive, int64_t until_ms)
+/* The time from @from_ms in which the service did not run is one row, stamped at its end. */
+static void down_row_put(struct drive *drive, int64_t from_ms, int64_t until_ms)
 {
 	struct sample down = {
 		.t_ms = until_ms,
@@ -441,7 +445,7 @@ static void down_row_put(struct drive *drive, int64_t until_ms)
 
 	if (drive->last_sample_ms == INT64_MIN || until_ms <= drive->last_sample_ms)
 		return;
-	down.elapsed_ns = (uint64_t)(until_ms - drive->last_sample_ms) * NS_PER_MS;
+	down.elapsed_ns = (uint64_t)(until_ms - from_ms) * NS_PER_MS;
 	drive->last_sample_ms = until_ms;
 	(void)archive_put_sample(drive->soak->options.archive, &drive->run, &down);
 }
@@ -452,8 +456,8 @@ static void resumed_note(struct drive *drive)
 	int64_t now = now_ms(drive);
 
 	if (drive->last_sample_ms != INT64_MIN)
-		units_print_duration_rounded((double)(now - drive->last_sample_ms) * 1e6, outage);
-	down_row_put(drive, now);
+		units_print_duration_rounded((double)(now - drive->down_from_ms) * 1e6, outage);
+	down_row_put(drive, drive->down_from_ms, now);
 	event_put(drive, "resumed", EVENT_WARNING, "the run goes on in phase %s after %s",
 		run_phase_name(drive->run.progress.phase), outage);
 }
@@ -490,13 +494,14 @@ static void on_opened(struct drive *drive, const struct keeper_reply *reply)
 	if (reply->why[0])
 		event_put(drive, "note", EVENT_INFO, "%s", reply->why);
 	status_set(drive, RUN_RUNNING, "");
-	sampling_begin(drive);
 	if (drive->is_resumed && drive->run.progress.phase != PHASE_PREPARE) {
 		act(drive, run_resume(&drive->run.progress));
 		run_put(drive);
 	} else {
 		step(drive, &prepared);
 	}
+	/* After the step: the first interval belongs to the phase that begins now. */
+	sampling_begin(drive);
 }
 
 static void on_started(struct drive *drive, const struct keeper_reply *reply)
@@ -719,7 +724,7 @@ void drive_tick(struct drive *drive, const struct tick_answer *answer)
 		return;
 	}
 	if (answer->gap_to_ms != INT64_MIN)
-		down_row_put(drive, answer->gap_to_ms);
+		down_row_put(drive, drive->last_sample_ms, answer->gap_to_ms);
 	interval_end(drive, answer->t_ms, answer->step_ms ? SAMPLE_FLAG_CLOCK_STEP : 0);
 	engine = sampler_get_engine(drive->sampler);
 	if (engine)
@@ -753,8 +758,6 @@ bool drive_is_quiet(const struct drive *drive)
 
 void drive_last_sample(struct drive *drive)
 {
-	char reason[STATUS_TEXT_MAX] = "";
-
 	if (!drive->is_sampling)
 		return;
 	/* The stamp of the running interval's end; the interval is just shorter. */
@@ -763,10 +766,20 @@ void drive_last_sample(struct drive *drive)
 	drive->is_sampling = false;
 	(void)archive_put_sample(drive->soak->options.archive, &drive->run, &drive->sample);
 	if (drive->is_ending && drive->is_open) {
+		/* Only now: the archive closes the view of a run that has ended. */
+		drive->run.ended_ms = now_ms(drive);
 		drive->is_open = false;
 		verb_send(drive, KEEPER_CLOSE);
-		(void)snprintf(reason, sizeof(reason), "%s", drive->run.reason);
-		status_set(drive, drive->run.progress.status, reason);
+		drive->is_over = true;
+		soak_announce_later(drive->soak);
 	}
 	run_put(drive);
+}
+
+void drive_announce(struct drive *drive)
+{
+	if (!drive->is_over)
+		return;
+	drive->is_over = false;
+	status_set(drive, drive->run.progress.status, drive->run.reason);
 }

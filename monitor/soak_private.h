@@ -35,10 +35,11 @@ struct drive {
 
 	bool is_resumed, is_open;
 	enum drive_job job;
+	bool is_over;	   /* ended, and announced once the archive has all of it */
 	bool is_ending;	   /* FINISH was decided: stop, last sample, close */
 	bool is_fill_over; /* the engine being stopped is a fill that ended */
 	struct engine_fill_end fill_end;
-	int64_t last_sample_ms;
+	int64_t last_sample_ms, down_from_ms;
 
 	/* The running interval. */
 	bool is_sampling;
@@ -81,5 +82,10 @@ bool drive_is_quiet(const struct drive *drive); /* no engine, nothing asked for 
 /* The service ends while the engine hangs: write what was completed. */
 void drive_last_sample(struct drive *drive);
 void drive_publish(struct drive *drive);
+/* The archive has everything: say that the run is over. */
+void drive_announce(struct drive *drive);
+
+/* Call drive_announce() for every drive as soon as nothing is queued for the archive. */
+void soak_announce_later(struct soak *soak);
 
 #endif

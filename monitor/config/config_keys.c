@@ -55,6 +55,7 @@ const struct config_key config_keys[] = {
 		       "\"[::1]:8734\"",
 		.text_wrong = config_rules_listen,
 		.doc = "Where the web server listens; with an empty list there is none. "
+		       "Port 0 lets the kernel choose; the log says which. "
 		       "An address beyond loopback needs token-file." },
 	{ CONFIG_WEB, "base-path", CONFIG_TEXT, .fallback = "/", TOP(web.base_path),
 		.allowed = "a path of letters, digits and . _ ~ - that begins and ends with /",

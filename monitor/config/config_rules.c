@@ -79,12 +79,12 @@ const char *config_rules_device(const char *text)
 	return "";
 }
 
-/* Digits only, 1..65535. */
-static bool is_port(const char *text)
+/* Digits only, @least..65535. */
+static bool is_port(const char *text, uint64_t least)
 {
 	uint64_t port;
 
-	return strlen(text) <= 5 && units_parse_count(text, &port) == 0 && port >= 1 && port <= 65535;
+	return strlen(text) <= 5 && units_parse_count(text, &port) == 0 && port >= least && port <= 65535;
 }
 
 /* Splits HOST:PORT or [HOST]:PORT; @host has INET6_ADDRSTRLEN. */
@@ -113,7 +113,7 @@ const char *config_rules_listen(const char *text)
 
 	if (!address_split(text, host, &port, &is_v6))
 		return "";
-	return inet_pton(is_v6 ? AF_INET6 : AF_INET, host, &address) == 1 && is_port(port) ? NULL : "";
+	return inet_pton(is_v6 ? AF_INET6 : AF_INET, host, &address) == 1 && is_port(port, 0) ? NULL : "";
 }
 
 bool config_rules_is_loopback(const char *listen)
@@ -203,7 +203,7 @@ const char *config_rules_server(const char *text)
 {
 	const char *port = strrchr(text, ':');
 
-	if (!port || port == text || !is_port(port + 1))
+	if (!port || port == text || !is_port(port + 1, 1))
 		return "";
 	return strspn(text, LETTERS_DIGITS ".-:[]") == strlen(text) ? NULL : "";
 }

@@ -104,7 +104,9 @@ def loop_filesystem(folder, size_bytes, mkfs=("mkfs.ext4", "-q", "-m", "0")):
         try:
             yield mount, device
         finally:
-            subprocess.run(["umount", str(mount)], check=False)
+            # io_uring lets go of its files a moment after the process has ended.
+            wait_for(lambda: subprocess.run(["umount", str(mount)], check=False, stderr=subprocess.DEVNULL).returncode
+                     == 0, 10, f"{mount} to be free")
 
 
 class Service:
@@ -118,6 +120,7 @@ class Service:
         self.wrapper, self.user = list(wrapper), user
         self.process = None
         self.url = None
+        self.log_from = 0
         values = {"directory": str(target), "size": "64MiB", "files": 8, "settle-time": "0", "duration": "0"}
         values.update({key.replace("_", "-"): value for key, value in keys.items()})
         values = {key: value for key, value in values.items() if value is not None}
@@ -143,17 +146,17 @@ class Service:
             self.process.wait()
 
     def start(self, wait=True):
-        before = self.log_path.stat().st_size if self.log_path.exists() else 0
+        self.log_from = self.log_path.stat().st_size if self.log_path.exists() else 0
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(self.wrapper + [DAEMON, "-c", str(self.config)], stdout=log, stderr=log,
                                             stdin=subprocess.DEVNULL, user=self.user)
-        if not wait:
-            return self
+        return self.wait_web() if wait else self
 
+    def wait_web(self):
         def listening():
             if self.process.poll() is not None:
                 raise AssertionError(f"ended with {self.process.returncode}:\n{self.log()}")
-            for line in self.log()[before:].splitlines():
+            for line in self.log()[self.log_from:].splitlines():
                 if "web: http://" in line:
                     return line.split("web: ")[1].strip()
             return None
@@ -262,8 +265,10 @@ def assert_stamps_grow_on_the_interval(samples, interval):
 
 
 def assert_rrd_equals(service, run_id, samples, interval):
-    """For every sample the RRD's write_bytes is the journal's, exactly."""
-    values = service.rrd_values(run_id, "write_bytes", interval)
+    """For every sample the RRD's write_bytes is the journal's, exactly; it follows the journal a moment later."""
+    last = int(max(s["t_s"] for s in samples if s["state"] != "down"))
+    values = wait_for(lambda: (lambda v: v if v.get(last) is not None else None)(
+        service.rrd_values(run_id, "write_bytes", interval)), 10, "the RRD to follow the journal")
     compared = 0
     for sample in samples:
         if sample["state"] == "down":

@@ -86,6 +86,7 @@ def test_fill_is_a_share_of_the_drive():
         with Service(folder, mount, size=None, fill="25%", files=16) as service:
             service.start()
             service.wait_phase("soak")
+            service.wait_samples(2)
             [record] = service.runs()
             assert record["extent_bytes"] == 128 * MIB, record["extent_bytes"]
             assert any("25.0 % of the drive's capacity" in e["text"] for e in service.events()), service.events()

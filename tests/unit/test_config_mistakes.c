@@ -136,7 +136,7 @@ static void test_web(void **state)
 		{ "web { listen = { \"localhost:8734\" } }\n" DRIVE,
 			"1: listen: \"localhost:8734\"" LISTEN_WORDS },
 		{ "web { listen = { \"127.0.0.1\" } }\n" DRIVE, "1: listen: \"127.0.0.1\"" LISTEN_WORDS },
-		{ "web { listen = { \"127.0.0.1:0\" } }\n" DRIVE, "1: listen: \"127.0.0.1:0\"" LISTEN_WORDS },
+		{ "web { listen = { \"127.0.0.1:65536\" } }\n" DRIVE, "1: listen: \"127.0.0.1:65536\"" LISTEN_WORDS },
 		{ "web { listen = { \"127.0.0.1:65536\" } }\n" DRIVE,
 			"1: listen: \"127.0.0.1:65536\"" LISTEN_WORDS },
 		{ "web { listen = { \"127.0.0.1:80x\" } }\n" DRIVE,
