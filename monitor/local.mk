@@ -12,6 +12,8 @@ include monitor/engine/local.mk
 include monitor/measure/local.mk
 include monitor/archive/local.mk
 sbin_PROGRAMS += drivesoakd
-dist_man_MANS += monitor/drivesoakd.8
 drivesoakd_SOURCES = monitor/drivesoakd.c monitor/keeper.c monitor/keeper.h \
 	monitor/soak.c monitor/soak.h monitor/soak_drive.c monitor/soak_private.h
+bin_PROGRAMS += drivesoak
+drivesoak_SOURCES = monitor/drivesoak.c
+dist_man_MANS += monitor/drivesoak.1 monitor/drivesoakd.8

@@ -19,7 +19,7 @@ void report_print_time(int64_t ms, char *text)
 
 static void add_line(struct text *out, const char *name, const char *value)
 {
-	text_addf(out, "  %-14s%s\n", name, value);
+	text_addf(out, "  %-16s%s\n", name, value);
 }
 
 static void add_rate(struct text *out, const char *name, double bytes_per_s)
@@ -28,7 +28,7 @@ static void add_rate(struct text *out, const char *name, double bytes_per_s)
 
 	if (isfinite(bytes_per_s))
 		units_print_rate_rounded(bytes_per_s, value);
-	text_addf(out, "  %-14s%s\n", name, value);
+	text_addf(out, "  %-16s%s\n", name, value);
 }
 
 static const struct {
@@ -51,14 +51,14 @@ static void add_rates(struct text *out, const char *title, const struct summary_
 		add_rate(out, rate_lines[i].name,
 			*(const double *)(const void *)((const char *)rates + rate_lines[i].offset));
 	if (isfinite(rates->cv))
-		text_addf(out, "  %-14s%.1f %% (deviation of the samples over their mean)\n", "  varies by",
+		text_addf(out, "  %-16s%.1f %% (deviation of the samples over their mean)\n", "  varies by",
 			rates->cv * 100);
 }
 
 static void add_pct(struct text *out, const char *name, double pct)
 {
 	if (isfinite(pct))
-		text_addf(out, "  %-14s%.1f %% of the soak\n", name, pct);
+		text_addf(out, "  %-16s%.1f %% of the soak\n", name, pct);
 	else
 		add_line(out, name, "unknown");
 }
@@ -75,7 +75,7 @@ static void add_run(struct text *out, const struct run_record *run)
 	report_print_time(run->started_ms, started);
 	text_addf(out, "Run %s: %s%s%s%s%s\n", run->id, run->model[0] ? run->model : "drive of unknown model",
 		run->serial[0] ? ", serial " : "", run->serial, run->label[0] ? ", " : "", run->label);
-	text_addf(out, "  %-14s%s, phase %s%s%s\n", "State", run_status_name(run->progress.status),
+	text_addf(out, "  %-16s%s, phase %s%s%s\n", "State", run_status_name(run->progress.status),
 		run_phase_name(run->progress.phase), run->reason[0] ? ": " : "", run->reason);
 	add_line(out, "Started", started);
 	units_print_duration_rounded((double)run->progress.soak_ns, value);
@@ -103,10 +103,12 @@ void report_summary_text(
 		units_print_duration_rounded((double)figures->lat_p99_ns, value);
 	add_line(out, "Latency p99", value);
 	(void)snprintf(value, sizeof(value), "unknown");
-	if (isfinite(figures->stalled_s))
+	if (figures->stalled_s <= 0)
+		(void)snprintf(value, sizeof(value), "never");
+	else if (isfinite(figures->stalled_s))
 		units_print_duration_rounded(figures->stalled_s * 1e9, value);
-	add_line(out, "Stalled for", value);
-	text_addf(out, "  %-14s%llu of %g s each\n", "Samples", (unsigned long long)figures->samples,
+	add_line(out, "Stalled", value);
+	text_addf(out, "  %-16s%llu of %g s each\n", "Samples", (unsigned long long)figures->samples,
 		figures->interval_s);
 	add_pct(out, "Gaps", figures->gap_pct);
 	add_pct(out, "Host-limited", figures->host_limited_pct);

@@ -20,3 +20,8 @@ unit_programs += tests/unit/test_archive
 tests_unit_test_archive_SOURCES = tests/unit/test_archive.c $(archive_fixture)
 tests_unit_test_archive_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_archive_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_client
+tests_unit_test_client_SOURCES = tests/unit/test_client.c $(archive_fixture)
+tests_unit_test_client_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_client_LDADD = $(LDADD) $(CMOCKA_LIBS)
