@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* drivesoak - the client. What works offline reads the journal below the state directory and needs no service. */
+/* drivesoak - the client. What works offline reads the journal below the state directory and needs no
+ * service. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>

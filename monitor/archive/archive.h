@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* archive.h - the writer thread: takes records from a bounded queue, commits them to the journal in one
- * transaction a tick, then brings the RRD views up to date. Nothing here ever blocks the tick: putting copies a
- * record and returns. A record that can't be stored (disk full, locked) stays queued and is tried again with
- * growing pauses; when the queue is full the record is counted as lost and said so.
- * put functions: any thread. start/stop/flush: main thread. */
+ * transaction a tick, then brings the RRD views up to date. Nothing here ever blocks the tick: putting
+ * copies a record and returns. A record that can't be stored (disk full, locked) stays queued and is tried
+ * again with growing pauses; when the queue is full the record is counted as lost and said so. put
+ * functions: any thread. start/stop/flush: main thread. */
 #ifndef DRIVESOAK_ARCHIVE_H
 #define DRIVESOAK_ARCHIVE_H
 
@@ -23,8 +23,8 @@ struct archive_stats {
 /* Open (and create) STATE/journal.db and STATE/runs/ and start the thread. -errno with @why (256 bytes). */
 int archive_start(const char *state_directory, struct archive **out, char *why);
 
-/* Register a run before its samples: the view STATE/runs/ID.rrd is checked against the journal, rebuilt if need
- * be, and kept up to date. @planned_s as in rrdfile_sync(). False when the queue is full. */
+/* Register a run before its samples: the view STATE/runs/ID.rrd is checked against the journal, rebuilt if
+ * need be, and kept up to date. @planned_s as in rrdfile_sync(). False when the queue is full. */
 bool archive_open_run(struct archive *archive, const struct run_record *run, uint64_t planned_s);
 bool archive_put_run(struct archive *archive, const struct run_record *run);
 /* The sample and the run's state after it go into one transaction. */

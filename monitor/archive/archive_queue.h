@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* archive_queue.h - the bounded queue between whoever measures and the archive thread. Records are copied in under
- * one mutex and stay in the queue until they are durable. Freed places are used again first, so that the memory in
- * use is what the longest backlog needed, not the whole queue. */
+/* archive_queue.h - the bounded queue between whoever measures and the archive thread. Records are copied in
+ * under one mutex and stay in the queue until they are durable. Freed places are used again first, so that
+ * the memory in use is what the longest backlog needed, not the whole queue. */
 #ifndef DRIVESOAK_ARCHIVE_QUEUE_H
 #define DRIVESOAK_ARCHIVE_QUEUE_H
 
@@ -37,8 +37,8 @@ bool archive_queue_put(struct archive_queue *queue, enum record_kind kind, const
 	uint64_t planned_s, const struct sample *sample, const struct event_record *event);
 
 /* The consumer. Wait for records until @until_ns of CLOCK_MONOTONIC (also when @pausing, until woken by
- * archive_queue_hurry()), then answer up to @max of them from the oldest on; none beyond a RECORD_OPEN. They stay
- * queued and linked until archive_queue_done(). */
+ * archive_queue_hurry()), then answer up to @max of them from the oldest on; none beyond a RECORD_OPEN. They
+ * stay queued and linked until archive_queue_done(). */
 struct record *archive_queue_wait(
 	struct archive_queue *queue, uint64_t until_ns, bool pausing, size_t max, size_t *count);
 void archive_queue_done(struct archive_queue *queue, size_t count);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* archive_view.h - the RRD views that the archive thread keeps beside the journal. A view that fails is left alone
- * for a growing pause and then brought up to date from the journal; the journal never waits for one.
+/* archive_view.h - the RRD views that the archive thread keeps beside the journal. A view that fails is left
+ * alone for a growing pause and then brought up to date from the journal; the journal never waits for one.
  * All of it belongs to the archive thread. */
 #ifndef DRIVESOAK_ARCHIVE_VIEW_H
 #define DRIVESOAK_ARCHIVE_VIEW_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* export.h - runs and their samples as JSON and CSV: the run object of the HTTP API, and whole runs for files.
- * Reads the journal; belongs to the thread that holds the handle. */
+/* export.h - runs and their samples as JSON and CSV: the run object of the HTTP API, and whole runs for
+ * files. Reads the journal; belongs to the thread that holds the handle. */
 #ifndef DRIVESOAK_EXPORT_H
 #define DRIVESOAK_EXPORT_H
 
@@ -19,8 +19,8 @@ int export_figures(struct journal *journal, const struct run_record *run, struct
 /* All runs, newest first, {"runs":[...]} with a run a line. */
 int export_runs_json(struct journal *journal, FILE *out);
 
-/* All samples of a run: the columns of samples.csv, or the object of samples.json with the run beside. Errors of
- * @out are left to its ferror(). */
+/* All samples of a run: the columns of samples.csv, or the object of samples.json with the run beside.
+ * Errors of @out are left to its ferror(). */
 int export_samples_csv(struct journal *journal, const struct run_record *run, FILE *out);
 int export_samples_json(struct journal *journal, const struct run_record *run, FILE *out);
 

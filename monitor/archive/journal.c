@@ -301,8 +301,9 @@ static bool has_log(const char *path)
 	return found;
 }
 
-/* A log needs shared memory beside it, which a folder that can't be written does not give. Without a log nobody
- * writes and the file alone is the whole truth; with one it is not, and old data would be worse than none. */
+/* A log needs shared memory beside it, which a folder that can't be written does not give. Without a log
+ * nobody writes and the file alone is the whole truth; with one it is not, and old data would be worse than
+ * none. */
 static int open_for_reading(struct journal *journal, const char *path)
 {
 	int rc;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* journal.h - the durable record: runs, samples and events in one SQLite file (WAL, synchronous=FULL).
- * RRD files are views that can be rebuilt from it. The file is STATE/journal.db.
- * A handle belongs to one thread; the archive thread holds the only writing one, readers open their own.
- * Functions return 0 or a negative errno: -EIO for a database error, -ENOSPC for a full disk, -EBUSY when locked,
- * -EPROTO for a file of a newer schema, -EBADMSG for one that is damaged or of another program;
- * journal_error() has the text of the last failure, of journal_open() too when it is asked with NULL. */
+/* journal.h - the durable record: runs, samples and events in one SQLite file (WAL, synchronous=FULL). RRD
+ * files are views that can be rebuilt from it. The file is STATE/journal.db. A handle belongs to one thread;
+ * the archive thread holds the only writing one, readers open their own. Functions return 0 or a negative
+ * errno: -EIO for a database error, -ENOSPC for a full disk, -EBUSY when locked, -EPROTO for a file of a
+ * newer schema, -EBADMSG for one that is damaged or of another program; journal_error() has the text of the
+ * last failure, of journal_open() too when it is asked with NULL. */
 #ifndef DRIVESOAK_JOURNAL_H
 #define DRIVESOAK_JOURNAL_H
 
@@ -60,8 +60,8 @@ struct event_record {
 
 struct journal;
 
-/* Open or, unless @read_only, create. Reading works beside a writer, and without one also from a folder that can't
- * be written. */
+/* Open or, unless @read_only, create. Reading works beside a writer, and without one also from a folder that
+ * can't be written. */
 int journal_open(const char *path, bool read_only, struct journal **out);
 void journal_close(struct journal *journal); /* NULL is fine */
 const char *journal_error(const struct journal *journal);
@@ -90,9 +90,9 @@ struct journal_sums {
 int journal_get_sums(struct journal *journal, const char *run, struct journal_sums *out);
 
 /* Call @each for every row in order; a non-zero answer ends the walk and is returned. Runs: newest first.
- * Samples: from_ms < t_ms <= to_ms, oldest first, -ENOENT without the run. Events: newest first, of one run or
- * (NULL) of all, at most @limit. The record is only valid during the call, which may use the journal. @with_hist
- * false leaves the histograms out. */
+ * Samples: from_ms < t_ms <= to_ms, oldest first, -ENOENT without the run. Events: newest first, of one run
+ * or (NULL) of all, at most @limit. The record is only valid during the call, which may use the journal.
+ * @with_hist false leaves the histograms out. */
 int journal_each_run(struct journal *journal, int (*each)(const struct run_record *, void *), void *arg);
 int journal_each_sample(struct journal *journal, const char *run, int64_t from_ms, int64_t to_ms,
 	bool with_hist, int (*each)(const struct sample *, void *), void *arg);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* journal_private.h - what the files of the journal share: the handle, kept statements, and records as tables of
- * fields, so that a column is named once for writing, reading and the SQL text. */
+/* journal_private.h - what the files of the journal share: the handle, kept statements, and records as
+ * tables of fields, so that a column is named once for writing, reading and the SQL text. */
 #ifndef DRIVESOAK_JOURNAL_PRIVATE_H
 #define DRIVESOAK_JOURNAL_PRIVATE_H
 
@@ -77,7 +77,7 @@ int journal_fail(struct journal *journal, int sqlite_rc);
 int journal_refuse(struct journal *journal, int rc, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Prepare @sql, or take it as kept under @which. The text may be empty when the statement is already there. */
+/* Prepare @sql for a use of its own; the caller finalizes it. */
 int journal_prepare(struct journal *journal, const char *sql, sqlite3_stmt **out);
 /* Make the kept statement ready for binding; @make writes its SQL when it is used for the first time. */
 int journal_statement(struct journal *journal, enum journal_statement which, void (*make)(struct text *sql),

@@ -141,8 +141,8 @@ static void add_figures(
 	text_add(out, "</table>\n");
 }
 
-/* Copy a JSON string's content or any other value up to the end of the member; answers where that is. The objects
- * are our own, flat but for arrays. */
+/* Copy a JSON string's content or any other value up to the end of the member; answers where that is. The
+ * objects are our own, flat but for arrays. */
 static const char *copy_value(const char *json, char *value)
 {
 	unsigned depth = 0;

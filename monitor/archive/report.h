@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* report.h - runs as one self-contained HTML file without scripts: verdict, figures, timeline, events, and the
- * method with the settings and the host, so that it can be mailed and still be judged. */
+/* report.h - runs as one self-contained HTML file without scripts: verdict, figures, timeline, events, and
+ * the method with the settings and the host, so that it can be mailed and still be judged. */
 #ifndef DRIVESOAK_REPORT_H
 #define DRIVESOAK_REPORT_H
 

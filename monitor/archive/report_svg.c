@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The timeline of a run as SVG: of each bucket of time the mean as a line and minimum to maximum as a band, so that
- * a stall of one sample stays visible in two weeks. Holes stay holes. */
+/* The timeline of a run as SVG: of each bucket of time the mean as a line and minimum to maximum as a band,
+ * so that a stall of one sample stays visible in two weeks. Holes stay holes. */
 #include "archive/report.h"
 
 #include <errno.h>
@@ -28,12 +28,17 @@ struct timeline {
 	double top; /* of the scale, bytes per second */
 };
 
+static int64_t elapsed_ms(const struct sample *sample)
+{
+	return sample->elapsed_ns == SAMPLE_UNKNOWN ? 0 : (int64_t)(sample->elapsed_ns / 1000000);
+}
+
 static int find_span(const struct sample *sample, void *arg)
 {
 	struct timeline *timeline = arg;
 
 	if (timeline->samples++ == 0)
-		timeline->from_ms = sample->t_ms - (int64_t)(sample->elapsed_ns / 1000000);
+		timeline->from_ms = sample->t_ms - elapsed_ms(sample);
 	timeline->to_ms = sample->t_ms;
 	return 0;
 }
@@ -50,7 +55,7 @@ static void add_rate(struct timeline *timeline, struct bucket *bucket, uint64_t 
 {
 	double elapsed_s = (double)elapsed_ns / 1e9, rate = (double)bytes / elapsed_s;
 
-	if (bytes == SAMPLE_UNKNOWN || elapsed_ns == 0)
+	if (bytes == SAMPLE_UNKNOWN || elapsed_ns == SAMPLE_UNKNOWN || elapsed_ns == 0)
 		return;
 	if (bucket->elapsed_s <= 0 || rate < bucket->min)
 		bucket->min = rate;
@@ -65,18 +70,18 @@ static void add_rate(struct timeline *timeline, struct bucket *bucket, uint64_t 
 static int add_sample(const struct sample *sample, void *arg)
 {
 	struct timeline *timeline = arg;
-	/* The middle of its interval: the end of the last one is the end of the picture. */
-	int64_t half_ms = (int64_t)(sample->elapsed_ns / 2000000);
-	size_t last = bucket_of(timeline, sample->t_ms - half_ms);
+	size_t first = bucket_of(timeline, sample->t_ms - elapsed_ms(sample)), middle;
 
 	if (sample->state == SAMPLE_DOWN || sample->state == SAMPLE_ABSENT) {
-		for (size_t i = bucket_of(timeline, sample->t_ms - 2 * half_ms); i <= last; i++)
+		for (size_t i = first; i <= bucket_of(timeline, sample->t_ms - 1); i++)
 			timeline->is_gap[i] = true;
 		return 0;
 	}
-	timeline->is_fill[last] |= sample->state == SAMPLE_FILLING;
-	add_rate(timeline, &timeline->write[last], sample->write_bytes, sample->elapsed_ns);
-	add_rate(timeline, &timeline->read[last], sample->read_bytes, sample->elapsed_ns);
+	/* The end of the last interval is the end of the picture. */
+	middle = bucket_of(timeline, sample->t_ms - elapsed_ms(sample) / 2);
+	timeline->is_fill[middle] |= sample->state == SAMPLE_FILLING;
+	add_rate(timeline, &timeline->write[middle], sample->write_bytes, sample->elapsed_ns);
+	add_rate(timeline, &timeline->read[middle], sample->read_bytes, sample->elapsed_ns);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* sample_columns.h - the columns of a sample as they leave the program: one table for samples.json, samples.csv
- * and the offline export, so that all three agree digit for digit. Unknown is null in JSON and empty in CSV; a
- * down row has no counters whatever the record says. Pure; any thread. */
+/* sample_columns.h - the columns of a sample as they leave the program: one table for samples.json,
+ * samples.csv and the offline export, so that all three agree digit for digit. Unknown is null in JSON and
+ * empty in CSV; a down row has no counters whatever the record says. Pure; any thread. */
 #ifndef DRIVESOAK_SAMPLE_COLUMNS_H
 #define DRIVESOAK_SAMPLE_COLUMNS_H
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* summary.h - the headline figures of a run from its samples: median, p1, p5 (nearest rank), mean, coefficient
- * of variation, worst minute. Zeros count; paused, down, absent, partial, host-limited, filling and verifying
- * samples do not, and their share is told. Arithmetic only. One thread.
+/* summary.h - the headline figures of a run from its samples: median, p1, p5 (nearest rank), mean,
+ * coefficient of variation, worst minute. Zeros count; paused, down, absent, partial, host-limited, filling
+ * and verifying samples do not, and their share is told. Arithmetic only. One thread.
  *
  * A sample's rate is its bytes over the time it really covered. mean is all bytes over all time; cv is the
- * population deviation of the rates over their own mean. worst_minute is the lowest rate over consecutive samples
- * that count, as many as make a minute (one when the interval is a minute or more).
- * stalled_s is never more than the truth: of a stall that an earlier sample told already only the growth is added
- * (a longer stall in the next sample is taken for the same one), and never more than the sample's own time.
+ * population deviation of the rates over their own mean. worst_minute is the lowest rate over consecutive
+ * samples that count, as many as make a minute (one when the interval is a minute or more). stalled_s is
+ * never more than the truth: of a stall that an earlier sample told already only the growth is added (a
+ * longer stall in the next sample is taken for the same one), and never more than the sample's own time.
  * gap_pct and host_limited_pct are shares of the wall time from the first to the last sample of the soak. */
 #ifndef DRIVESOAK_SUMMARY_H
 #define DRIVESOAK_SUMMARY_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* archive_fixture.h - records with distinct values, and a scratch folder, for the tests of measure and archive. */
+/* archive_fixture.h - records with distinct values, and a scratch folder, for the tests of measure and
+ * archive. */
 #ifndef TESTS_ARCHIVE_FIXTURE_H
 #define TESTS_ARCHIVE_FIXTURE_H
 
@@ -16,7 +17,8 @@ struct sample fixture_down(int64_t t_ms, uint64_t elapsed_ns);
 void fixture_run(struct run_record *run, const char *drive, uint32_t interval_s);
 struct event_record fixture_event(int64_t t_ms, const char *run, const char *text);
 
-/* A fresh folder below TMPDIR; fixture_folder_remove() takes it away with all that is in it and frees the name. */
+/* A fresh folder below TMPDIR; fixture_folder_remove() takes it away with all that is in it and frees the
+ * name. */
 char *fixture_folder_new(void);
 void fixture_folder_remove(char *folder);
 

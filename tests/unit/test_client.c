@@ -147,6 +147,8 @@ static void test_the_timeline_keeps_gaps_and_extremes(void **state)
 		count_of(text_string(&text), "class=\"line write\""), 2); /* the down row parts them */
 	assert_int_equal(count_of(text_string(&text), "class=\"line read\""), 2);
 	assert_int_equal(count_of(text_string(&text), "<rect"), 1);
+	/* Of 12 samples over 900 units the ninth is from 600 to 675. */
+	check_contains(text_string(&text), "<rect class=\"gap\" x=\"670.0\" y=\"10\" width=\"75.0\"");
 	check_contains(text_string(&text), ">120</text>"); /* of 12 x 10 MiB/s */
 	text_fini(&text);
 	/* A run without samples has no picture. */
