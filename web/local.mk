@@ -1,1 +1,16 @@
-# sources of web
+# The server, its pages and their static files.
+libdrivesoak_a_SOURCES += \
+	web/assets.c web/assets.h \
+	web/flat.c web/flat.h \
+	web/number.c web/number.h \
+	web/series.c web/series.h \
+	web/svg_jitter.c web/svg_jitter.h
+nodist_libdrivesoak_a_SOURCES = web/assets_data.c
+
+web_static = web/static/app.js web/static/icon.svg web/static/style.css
+web_dygraphs = $(dygraphs_dir)/dygraph.min.js $(dygraphs_dir)/dygraph.min.css $(dygraphs_dir)/extras/synchronizer.js
+EXTRA_DIST += web/embed.sh $(web_static)
+CLEANFILES += web/assets_data.c
+
+web/assets_data.c: web/embed.sh $(web_static) $(web_dygraphs)
+	$(AM_V_GEN)$(MKDIR_P) web && $(SHELL) $(srcdir)/web/embed.sh $(srcdir)/web/static $(dygraphs_dir) >$@.tmp && mv $@.tmp $@

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Keeps a page up to date and draws the charts of a run. Every page is complete without it.
+ *
+ * Live parts: the server draws each page; every sample interval the page is fetched again and the elements marked
+ * data-live are brought to the new state in place. Charts: dygraphs over /series, which the server reduces to at
+ * most one bucket a pixel; zooming asks the server again. window.drivesoak tells tests what is on the screen. */
+'use strict';
+
+(() => {
+	const body = document.body;
+	const intervalS = Math.max(1, Number(body.dataset.intervalS) || 10);
+	const told = { updates: 0, failures: 0, charts: {} };
+	window.drivesoak = told;
+
+	/* ---- time and numbers as the server prints them ---- */
+	let skewMs = Number(body.dataset.nowMs) - Date.now();
+	const serverNowMs = () => Date.now() + skewMs;
+
+	function group(value, decimals) {
+		if (value === null || !Number.isFinite(value)) return '';
+		const [whole, rest] = Math.abs(value).toFixed(decimals).split('.');
+		const grouped = whole.replace(/\B(?=(\d{3})+$)/g, '\u202f');
+		return (value < 0 ? '-' : '') + grouped + (rest ? '.' + rest : '');
+	}
+	function three(value) {
+		const size = Math.abs(value);
+		return group(value, size >= 99.95 || size === 0 ? 0 : size >= 9.995 ? 1 : 2);
+	}
+	function span(seconds) {
+		if (seconds < 60) return `${Math.floor(seconds)} s`;
+		if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`;
+		if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ${Math.floor(seconds % 3600 / 60)} min`;
+		return `${Math.floor(seconds / 86400)} d ${Math.floor(seconds % 86400 / 3600)} h`;
+	}
+	const utc = ms => new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
+
+	/* ---- age of the data: late is amber, lost is red, but only where a sample is due ---- */
+	function showAges() {
+		for (const element of document.querySelectorAll('[data-sample-ms]')) {
+			const age = Math.max(0, (serverNowMs() - Number(element.dataset.sampleMs)) / 1000);
+			const due = Number(element.dataset.dueS) || Infinity;
+			const text = element.querySelector('b');
+			text.textContent = span(age);
+			text.className = age > 6 * due ? 'bad' : age > 3 * due ? 'warn' : '';
+		}
+	}
+
+	/* ---- live parts ---- */
+	function sameShape(a, b) {
+		return a.nodeType === b.nodeType && a.nodeName === b.nodeName && a.childNodes.length === b.childNodes.length;
+	}
+	/* Change what differs and keep the rest, so that focus, selection and scrolling stay. */
+	function bring(now, next) {
+		if (!sameShape(now, next)) {
+			now.replaceWith(document.importNode(next, true));
+			return;
+		}
+		if (now.nodeType === Node.TEXT_NODE) {
+			if (now.data !== next.data) now.data = next.data;
+			return;
+		}
+		if (now.nodeType !== Node.ELEMENT_NODE) return;
+		for (const { name, value } of next.attributes)
+			if (now.getAttribute(name) !== value) now.setAttribute(name, value);
+		for (const { name } of [...now.attributes])
+			if (!next.hasAttribute(name)) now.removeAttribute(name);
+		const children = [...now.childNodes];
+		children.forEach((child, i) => bring(child, next.childNodes[i]));
+	}
+	async function refreshParts() {
+		const reply = await fetch(location.href, { cache: 'no-cache', headers: { Accept: 'text/html' } });
+		if (!reply.ok) throw new Error(`status ${reply.status}`);
+		const next = new DOMParser().parseFromString(await reply.text(), 'text/html');
+		skewMs = Number(next.body.dataset.nowMs) - Date.now();
+		for (const part of document.querySelectorAll('[data-live]')) {
+			const other = next.getElementById(part.id);
+			if (other) bring(part, other);
+		}
+		/* The soak may have begun or the run ended meanwhile. */
+		if (charts) Object.assign(charts.dataset, next.getElementById('charts')?.dataset);
+		showAges();
+	}
+
+	/* ---- charts ---- */
+	const charts = document.getElementById('charts');
+	const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+	const readout = document.getElementById('readout');
+	const MIB = 1024 * 1024;
+
+	function makeCharts() {
+		const data = charts.dataset;
+		const fields = [data.field, 'lat_p50_ns', 'lat_p99_ns', 'lat_max_ns'];
+		const number = name => data[name] === undefined ? null : Number(data[name]);
+		const wholeRun = { from: number('fromMs'), to: number('toMs') };
+		let range = wholeRun;
+		let series = null, rate = null, latency = null, loading = 0, nextLoadMs = 0;
+
+		charts.hidden = false;
+		/* The legend writes style attributes, which the content security policy refuses; ours is in the page. */
+		Dygraph.PLUGINS = Dygraph.PLUGINS.filter(plugin => plugin !== Dygraph.Plugins.Legend);
+
+		function url() {
+			const points = Math.max(100, Math.min(2000, Math.floor(charts.clientWidth - 60)));
+			const query = new URLSearchParams({ points, fields: fields.join(',') });
+			if (range.from !== null) query.set('from', (range.from / 1000).toFixed(3));
+			if (range.to !== null) query.set('to', (range.to / 1000).toFixed(3));
+			return `${data.root}api/v1/runs/${encodeURIComponent(data.run)}/series?${query}`;
+		}
+
+		/* Spans without a value between the first and the last known one, in ms. */
+		function findGaps(t, values, stepMs) {
+			const gaps = [], last = values.findLastIndex(value => value !== null);
+			let start = null;
+			for (let i = values.findIndex(value => value !== null); i >= 0 && i <= last; i++) {
+				if (values[i] === null && start === null) start = t[i] * 1000 - stepMs;
+				if (values[i] !== null && start !== null) {
+					gaps.push([start, t[i] * 1000 - stepMs]);
+					start = null;
+				}
+			}
+			return gaps;
+		}
+
+		function digest(reply) {
+			const of = name => reply.fields[name];
+			const main = of(data.field), t = main.t_s, at = i => new Date(t[i] * 1000);
+			const mib = value => value === null ? null : value / MIB;
+			const ms = value => value === null || value <= 0 ? null : value / 1e6;
+			return {
+				stepMs: reply.bucket_s * 1000, fromMs: reply.from_s * 1000, toMs: reply.to_s * 1000,
+				rate: t.map((_, i) => [at(i), [mib(main.min[i]), mib(main.mean[i]), mib(main.max[i])]]),
+				latency: t.map((_, i) => [at(i), ms(of('lat_p50_ns').mean[i]), ms(of('lat_p99_ns').mean[i]),
+					ms(of('lat_max_ns').max[i])]),
+				zeros: t.filter((_, i) => main.min[i] === 0).map(s => s * 1000),
+				gaps: findGaps(t, main.mean, reply.bucket_s * 1000),
+				top: Math.max(1, ...main.max.map(value => mib(value) ?? 0)),
+			};
+		}
+
+		function tell() {
+			const count = rows => rows.filter(row => row.slice(1).flat().some(value => value !== null)).length;
+			told.charts.rate = { points: count(series.rate), zeros: series.zeros.length, gaps: series.gaps.length,
+				bucketS: series.stepMs / 1000, lastMs: series.rate.findLast(row => row[1][1] !== null)?.[0].getTime() };
+			told.charts.latency = { points: count(series.latency) };
+			told.range = range;
+			for (const [id, values] of Object.entries(told.charts))
+				for (const [name, value] of Object.entries(values))
+					document.getElementById(id).dataset[name] = value;
+		}
+
+		function shade(ctx, area, g, fromMs, toMs, style) {
+			const x0 = Math.max(area.x, g.toDomXCoord(fromMs)), x1 = Math.min(area.x + area.w, g.toDomXCoord(toMs));
+			if (x1 <= x0) return;
+			ctx.fillStyle = style;
+			ctx.fillRect(x0, area.y, x1 - x0, area.h);
+		}
+		function hatchStyle(ctx) {
+			const tile = document.createElement('canvas'), pen = tile.getContext('2d');
+			tile.width = tile.height = 6;
+			pen.strokeStyle = css('--off');
+			pen.globalAlpha = 0.7;
+			pen.beginPath();
+			pen.moveTo(-1, 7);
+			pen.lineTo(7, -1);
+			pen.stroke();
+			return ctx.createPattern(tile, 'repeat');
+		}
+		/* Below the lines: the phases before the soak, and hatching where nothing is known. */
+		function underlay(ctx, area, g) {
+			const soakMs = number('soakMs') ?? number('endedMs') ?? serverNowMs();
+			ctx.save();
+			ctx.globalAlpha = 0.13;
+			shade(ctx, area, g, number('startedMs'), soakMs, css('--busy'));
+			ctx.globalAlpha = 1;
+			for (const [fromMs, toMs] of series.gaps) shade(ctx, area, g, fromMs, toMs, hatchStyle(ctx));
+			ctx.restore();
+		}
+		/* A real zero is a red dot on the axis, whatever the mean of its bucket. */
+		function zeroPlotter(e) {
+			const ctx = e.drawingContext, y = e.dygraph.toDomYCoord(0);
+			ctx.fillStyle = css('--bad');
+			for (const ms of series.zeros) {
+				ctx.beginPath();
+				ctx.arc(e.dygraph.toDomXCoord(ms), y, 3, 0, 2 * Math.PI);
+				ctx.fill();
+			}
+		}
+		/* A sample between two gaps, or few samples on a wide chart, are dots: a line needs two ends. */
+		const isSparse = () => series.rate.length < charts.clientWidth / 8;
+
+		function showReadout(event, ms, points, row) {
+			const [, [min, mean, max]] = series.rate[row], [, p50, p99, top] = series.latency[row];
+			const wide = series.stepMs > intervalS * 1000;
+			const part = (name, value, unit) => value === null ? '' : ` ${name} <b>${three(value)}</b> ${unit}`;
+			const texts = [`<b>${utc(ms)}</b> UTC`];
+			if (mean === null) texts.push('no data');
+			else texts.push(part('', mean, 'MiB/s') + (wide ? ` (${three(min)} to ${three(max)})` : ''));
+			texts.push(part('p50', p50, 'ms'), part('p99', p99, 'ms'), part('max', top, 'ms'));
+			readout.innerHTML = texts.filter(Boolean).map(text => `<span>${text}</span>`).join('');
+		}
+
+		/* Touching scrolls the page; a mouse or pen zooms. */
+		function interaction() {
+			const { touchstart, touchmove, touchend, ...mouse } = Dygraph.defaultInteractionModel;
+			return { ...mouse, dblclick: () => reset() };
+		}
+		function common() {
+			return {
+				labelsUTC: true, connectSeparatedPoints: false, animatedZooms: false,
+				axisLineColor: css('--rule-strong'), gridLineColor: css('--grid'), gridLineWidth: 1, axisLabelFontSize: 11,
+				highlightCircleSize: 3, underlayCallback: underlay, highlightCallback: showReadout,
+				xlabel: 'time, UTC', xLabelHeight: 16, rightGap: 16, drawPoints: isSparse(), pointSize: 1.7,
+				dateWindow: [series.fromMs, series.toMs],
+			};
+		}
+		function rateOptions() {
+			return {
+				...common(), file: series.rate, customBars: true, fillAlpha: Number(css('--band-o')),
+				colors: [css('--line')], strokeWidth: 1.4,
+				/* A little below 0, so that the dots of real zeros are whole. */
+				valueRange: [-0.03 * series.top, 1.08 * series.top],
+			};
+		}
+		function latencyOptions() {
+			return {
+				...common(), file: series.latency, colors: [css('--s1'), css('--s2'), css('--s3')], logscale: true,
+				series: { p99: { strokePattern: [7, 2] }, max: { strokePattern: [2, 2] } }, strokeWidth: 1.2,
+			};
+		}
+		const zoomed = (minMs, maxMs) => {
+			/* Not below three samples: there is nothing to see between two. */
+			if (maxMs - minMs < 3000 * intervalS) return draw();
+			range = { from: Math.floor(minMs), to: Math.ceil(maxMs) };
+			return reload();
+		};
+		function reset() {
+			range = { from: null, to: null };
+			reload();
+		}
+		/* Lines at 1, 2 and 5 of each decade, or at the decades alone when there are many. */
+		function logTicks(low, high, pixels) {
+			const decades = Math.log10(high / low), steps = pixels / decades < 70 ? [1] : [1, 2, 5], ticks = [];
+			for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++)
+				for (const step of steps) {
+					const v = step * 10 ** power;
+					if (v >= low && v <= high) ticks.push({ v, label: group(v, power < 0 ? -power : 0) });
+				}
+			return ticks;
+		}
+		const axisLabel = value => value < 0 ? '' : group(value, value >= 10 || Number.isInteger(value) ? 0 : value < 1 ? 2 : 1);
+
+		function create() {
+			const axes = y => ({ y: { axisLabelWidth: 50, ...y }, x: { axisLabelWidth: 62 } });
+			const fixed = { interactionModel: interaction(), zoomCallback: zoomed };
+			rate = new Dygraph(document.getElementById('rate'), series.rate, { ...rateOptions(), ...fixed,
+				labels: ['time', 'rate'], axes: axes({ axisLabelFormatter: axisLabel, pixelsPerLabel: 22 }),
+				plotter: [Dygraph.Plotters.errorPlotter, Dygraph.Plotters.linePlotter, zeroPlotter] });
+			latency = new Dygraph(document.getElementById('latency'), series.latency, { ...latencyOptions(), ...fixed,
+				labels: ['time', 'p50', 'p99', 'max'],
+				axes: axes({ ticker: logTicks }) });
+			Dygraph.synchronize(rate, latency, { selection: true, zoom: false });
+		}
+		function draw() {
+			if (!rate) {
+				create();
+			} else {
+				const { highlightCallback: _, ...rest } = rateOptions();
+				const { highlightCallback: __, ...others } = latencyOptions();
+				rate.updateOptions(rest);
+				latency.updateOptions(others);
+			}
+			for (const id of ['rate', 'latency'])
+				document.getElementById(`${id}-step`).textContent =
+					`, ${series.stepMs > intervalS * 1000 ? span(series.stepMs / 1000) + ' a point' : 'each sample'}`;
+			tell();
+		}
+		const reload = () => load().catch(() => body.classList.add('lost'));
+		async function load() {
+			const mine = ++loading;
+			const reply = await fetch(url(), { cache: 'no-cache' });
+			if (!reply.ok) throw new Error(`status ${reply.status}`);
+			const next = digest(await reply.json());
+			/* A slower answer to an older question must not win. */
+			if (mine !== loading) return;
+			series = next;
+			nextLoadMs = Date.now() + Math.max(series.stepMs, intervalS * 1000) - 500;
+			draw();
+		}
+
+		document.addEventListener('keydown', event => {
+			if (event.key === 'Escape') reset();
+		});
+		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => series && draw());
+		return {
+			load,
+			/* A window that ends in the past does not change any more. */
+			isDue: () => number('endedMs') === null && range.to === null && Date.now() >= nextLoadMs,
+		};
+	}
+
+	/* ---- the clock of the page ---- */
+	const control = charts && window.Dygraph ? makeCharts() : null;
+	const everyS = Math.max(intervalS, Number(document.querySelector('[data-every-s]')?.dataset.everyS) || 0);
+	let busy = false;
+
+	async function update(first) {
+		if (document.hidden || busy) return;
+		busy = true;
+		try {
+			if (control && (first || control.isDue())) await control.load();
+			if (!first) await refreshParts();
+			told.updates++;
+			body.classList.remove('lost');
+		} catch (error) {
+			told.failures++;
+			body.classList.add('lost');
+		}
+		busy = false;
+	}
+	showAges();
+	setInterval(showAges, 1000);
+	setInterval(() => update(false), everyS * 1000);
+	document.addEventListener('visibilitychange', () => update(false));
+	update(true);
+})();
