@@ -1,9 +1,21 @@
 # The server, its pages and their static files.
 libdrivesoak_a_SOURCES += \
+	web/api.c web/api.h web/api_runs.c \
 	web/assets.c web/assets.h \
+	web/call.c web/call.h \
+	web/compare.c web/compare.h \
 	web/flat.c web/flat.h \
+	web/graph.c web/graph.h \
+	web/guard.c web/guard.h \
+	web/live.c web/live.h \
 	web/number.c web/number.h \
+	web/page.c web/page.h web/pages.h \
+	web/page_compare.c web/page_lists.c web/page_overview.c web/page_run.c \
+	web/reply.c web/reply.h \
+	web/routes.c web/routes.h \
 	web/series.c web/series.h \
+	web/server.c web/server.h \
+	web/store.c web/store.h \
 	web/svg_jitter.c web/svg_jitter.h
 nodist_libdrivesoak_a_SOURCES = web/assets_data.c
 

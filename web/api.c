@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "web/api.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+
+#include "archive/archive.h"
+#include "base/clock.h"
+#include "config.h"
+#include "config/config.h"
+#include "web/live.h"
+
+#define EVENTS_DEFAULT 1000
+#define EVENTS_MAX     10000
+
+/* An empty string in a record means unknown. */
+static void put_text(struct json *json, const char *key, const char *value)
+{
+	json_put_string(json, key, value[0] ? value : NULL);
+}
+
+static void put_ns_as_s(struct json *json, const char *key, uint64_t ns)
+{
+	if (ns == UINT64_MAX)
+		json_put_null(json, key);
+	else
+		json_put_i64(json, key, (int64_t)((ns + NS_PER_S / 2) / NS_PER_S));
+}
+
+static void put_drive(struct json *json, const struct drive_status *drive)
+{
+	json_object_open(json);
+	json_put_string(json, "name", drive->name);
+	put_text(json, "label", drive->label);
+	put_text(json, "model", drive->model);
+	put_text(json, "serial", drive->serial);
+	json_put_string(json, "state", run_status_name(drive->status));
+	json_put_string(json, "phase", drive->run[0] ? run_phase_name(drive->phase) : NULL);
+	put_text(json, "reason", drive->reason);
+	put_text(json, "run", drive->run);
+	json_put_double(json, "progress", drive->progress);
+	put_ns_as_s(json, "eta_s", drive->eta_ns);
+	json_put_double(json, "write_bytes_per_s", drive->write_bytes_per_s);
+	json_put_double(json, "read_bytes_per_s", drive->read_bytes_per_s);
+	json_put_double(json, "baseline_bytes_per_s", drive->baseline_bytes_per_s);
+	json_put_double(json, "percent_of_baseline", live_percent_of_baseline(drive));
+	json_put_u64(json, "lat_p99_ns", drive->lat_p99_ns);
+	json_put_double(json, "temp_c", drive->temp_c);
+	json_put_double(json, "percent_used", drive->percent_used);
+	json_put_u64(json, "written_bytes", drive->written_bytes);
+	json_put_ms_as_s(json, "last_sample_s", drive->last_sample_ms);
+	json_put_ms_as_s(json, "health_read_s", drive->health_read_ms);
+	json_key(json, "alerts");
+	json_array_open(json);
+	json_array_close(json);
+	json_object_close(json);
+}
+
+void api_status(struct call *call)
+{
+	struct drive_status drive;
+	struct json json;
+
+	call->type = "application/json";
+	json_init(&json, &call->body);
+	json_object_open(&json);
+	json_put_string(&json, "version", PACKAGE_VERSION);
+	json_put_string(&json, "host", call->site->host);
+	json_put_u64(&json, "uptime_s", (clock_boot_ns() - call->site->started_boot_ns) / NS_PER_S);
+	json_put_ms_as_s(&json, "now_s", call->now_ms);
+	json_key(&json, "drives");
+	json_array_open(&json);
+	for (size_t i = 0; i < live_count(call->site); i++) {
+		live_read(call->site, i, &drive);
+		put_drive(&json, &drive);
+	}
+	json_array_close(&json);
+	json_object_close(&json);
+	text_add(&call->body, "\n");
+}
+
+static void put_archive(struct json *json, const struct archive_stats *stats)
+{
+	json_key(json, "archive");
+	json_object_open(json);
+	json_put_u64(json, "queued", stats->queued);
+	json_put_u64(json, "lost", stats->lost);
+	json_put_u64(json, "committed", stats->committed);
+	json_put_u64(json, "journal_failures", stats->journal_failures);
+	json_put_u64(json, "rrd_failures", stats->rrd_failures);
+	json_put_u64(json, "rrd_rebuilds", stats->rrd_rebuilds);
+	put_text(json, "last_error", stats->last_error);
+	json_object_close(json);
+}
+
+/* Alive: answers as long as the process does. A record that can't be kept is told, but restarting the service
+ * would not cure it, so the status stays 200. */
+void api_healthz(struct call *call)
+{
+	struct archive_stats stats = { 0 };
+	struct json json;
+
+	if (call->site->archive)
+		archive_read_stats(call->site->archive, &stats);
+	call->type = "application/json";
+	json_init(&json, &call->body);
+	json_object_open(&json);
+	json_put_string(&json, "status", stats.last_error[0] || stats.lost ? "degraded" : "ok");
+	json_put_u64(&json, "uptime_s", (clock_boot_ns() - call->site->started_boot_ns) / NS_PER_S);
+	if (call->site->archive)
+		put_archive(&json, &stats);
+	else
+		json_put_null(&json, "archive");
+	json_object_close(&json);
+	text_add(&call->body, "\n");
+}
+
+/* Ready: every drive has a state and what is stored can be read. */
+void api_readyz(struct call *call)
+{
+	struct journal *journal;
+	struct json json;
+	int rc = store_journal(call->store, &journal);
+
+	for (size_t i = 0; i < live_count(call->site); i++) {
+		struct drive_status drive;
+
+		if (!live_read(call->site, i, &drive)) {
+			call_fail(
+				call, MHD_HTTP_SERVICE_UNAVAILABLE, "drive %s has no state yet", drive.name);
+			return;
+		}
+	}
+	if (rc == -ENOENT) {
+		call_fail(call, MHD_HTTP_SERVICE_UNAVAILABLE, "the journal is not there yet");
+		return;
+	}
+	if (rc < 0) {
+		call_fail_journal(call, rc);
+		return;
+	}
+	call->type = "application/json";
+	json_init(&json, &call->body);
+	json_object_open(&json);
+	json_put_string(&json, "status", "ready");
+	json_object_close(&json);
+	text_add(&call->body, "\n");
+}
+
+static int put_event(const struct event_record *event, void *arg)
+{
+	struct json *json = arg;
+
+	json_object_open(json);
+	json_put_ms_as_s(json, "t_s", event->t_ms);
+	json_put_ms_as_s(json, "until_s", event->until_ms);
+	json_put_string(json, "kind", event->kind);
+	json_put_string(json, "severity", event_severity_name(event->severity));
+	put_text(json, "drive", event->drive);
+	put_text(json, "run", event->run);
+	put_text(json, "text", event->text);
+	put_text(json, "cause", event->cause);
+	put_text(json, "evidence", event->evidence);
+	json_object_close(json);
+	return 0;
+}
+
+static void answer_events(struct call *call, const char *run)
+{
+	uint64_t limit = EVENTS_DEFAULT;
+	struct journal *journal;
+	struct json json;
+	int rc;
+
+	if (!call_query_count(call, "limit", 1, EVENTS_MAX, &limit))
+		return;
+	call->type = "application/json";
+	json_init(&json, &call->body);
+	json_object_open(&json);
+	json_key(&json, "events");
+	json_array_open(&json);
+	rc = store_journal(call->store, &journal);
+	if (rc == 0)
+		rc = journal_each_event(journal, run, limit, put_event, &json);
+	json_array_close(&json);
+	json_object_close(&json);
+	text_add(&call->body, "\n");
+	if (rc < 0 && rc != -ENOENT)
+		call_fail_journal(call, rc);
+}
+
+void api_events(struct call *call)
+{
+	answer_events(call, NULL);
+}
+
+void api_run_events(struct call *call)
+{
+	struct run_record run;
+
+	if (call_get_run(call, &run))
+		answer_events(call, run.id);
+}

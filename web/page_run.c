@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "web/pages.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "config/config.h"
+#include "web/compare.h"
+#include "web/flat.h"
+#include "web/live.h"
+#include "web/number.h"
+#include "web/page.h"
+
+#define EVENTS_SHOWN 200
+#define HOUR_MS	     (3600 * 1000)
+
+/* A run and, when its drive is in it now, the live state. */
+struct view {
+	struct run_record run;
+	struct drive_status drive;
+	bool is_live;
+	struct page_state state;
+	struct summary_figures figures;
+	bool reads;
+	int64_t from_ms, to_ms; /* shown; the whole run unless the query says otherwise */
+	int64_t end_ms;		/* of what there is to show */
+	bool is_whole;
+};
+
+static void load_live(const struct call *call, struct view *view)
+{
+	size_t index = live_find(call->site, view->run.drive);
+
+	view->state = page_state_of(view->run.progress.status, view->run.progress.phase);
+	if (index == SIZE_MAX)
+		return;
+	(void)live_read(call->site, index, &view->drive);
+	view->is_live = strcmp(view->drive.run, view->run.id) == 0;
+	if (view->is_live)
+		view->state = page_state_of(view->drive.status, view->drive.phase);
+}
+
+static bool load_view(struct call *call, struct view *view)
+{
+	struct journal *journal;
+	struct sample last;
+	int rc = store_figures(call->store, &view->run, &view->figures);
+
+	if (rc == 0)
+		rc = store_journal(call->store, &journal);
+	if (rc == 0)
+		rc = journal_get_last_sample(journal, view->run.id, &last);
+	if (rc < 0 && rc != -ENOENT) {
+		call_fail_journal(call, rc);
+		return false;
+	}
+	view->end_ms = rc == 0 ? last.t_ms : view->run.started_ms + (int64_t)view->run.interval_s * 1000;
+	view->from_ms = view->run.started_ms;
+	view->to_ms = view->end_ms;
+	view->is_whole = !call_query(call, "from") && !call_query(call, "to");
+	if (!call_query_time(call, "from", &view->from_ms) || !call_query_time(call, "to", &view->to_ms))
+		return false;
+	if (view->from_ms >= view->to_ms) {
+		call_fail(call, MHD_HTTP_BAD_REQUEST, "from: must be before to");
+		return false;
+	}
+	view->reads = compare_reads(&view->run);
+	load_live(call, view);
+	return true;
+}
+
+static void add_progress(struct text *body, const struct view *view)
+{
+	char left[UNITS_TEXT_MAX];
+
+	if (!view->is_live || view->run.ended_ms != INT64_MIN) {
+		text_add(body, "<span class=\"mute\">started ");
+		page_add_time(body, view->run.started_ms);
+		if (view->run.ended_ms != INT64_MIN) {
+			text_add(body, ", ended ");
+			page_add_time(body, view->run.ended_ms);
+		}
+		text_add(body, " UTC</span>");
+		return;
+	}
+	text_addf(body, "<span class=\"mute\">%s", run_phase_name(view->drive.phase));
+	if (isfinite(view->drive.progress))
+		text_addf(body, " %d %%", (int)(view->drive.progress * 100));
+	if (view->drive.eta_ns != UINT64_MAX && view->drive.status == RUN_RUNNING) {
+		units_print_duration_rounded((double)view->drive.eta_ns, left);
+		text_addf(body, ", %s left", left);
+	}
+	text_add(body, "</span>");
+}
+
+static void add_head(struct call *call, const struct view *view)
+{
+	struct text *body = &call->body;
+	const struct run_record *run = &view->run;
+	const char *reason = view->is_live ? view->drive.reason : run->reason;
+
+	text_add(body, "<div id=\"state\" data-live><div class=\"head\"><h1>");
+	text_add_html(body, run->drive);
+	text_add(body, "</h1>");
+	page_add_state(body, view->state);
+	add_progress(body, view);
+	text_add(body, "</div>\n<p class=\"sub\">");
+	if (run->label[0]) {
+		text_add_html(body, run->label);
+		text_add(body, " \xc2\xb7 ");
+	}
+	text_add_html(body, run->model[0] ? run->model : "model unknown");
+	text_add(body, " \xc2\xb7 serial ");
+	text_add_html(body, run->serial[0] ? run->serial : "unknown");
+	text_add(body, " \xc2\xb7 run ");
+	text_add_html(body, run->id);
+	text_add(body, "</p>\n");
+	if (reason[0]) {
+		text_addf(body, "<p class=\"small %s\">", view->state.class);
+		text_add_html(body, reason);
+		text_add(body, "</p>\n");
+	}
+	text_add(body, "</div>\n");
+}
+
+/* Links that end at the last sample: of a run that is over, "now" would show nothing. */
+static void add_ranges(struct call *call, const struct view *view)
+{
+	static const struct {
+		const char *name;
+		int hours;
+	} ranges[] = { { "1 h", 1 }, { "6 h", 6 }, { "24 h", 24 } };
+	struct text *body = &call->body;
+	bool chosen = view->is_whole;
+
+	text_add(body, "<div class=\"bar noprint\"><span class=\"pick\" id=\"range\"><span>Range</span>");
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		int64_t from_ms = view->end_ms - (int64_t)ranges[i].hours * HOUR_MS;
+
+		if (from_ms <= view->run.started_ms)
+			continue;
+		text_addf(body, " <a href=\"?from=%" PRId64 "&amp;to=%" PRId64 "\">last %s</a>",
+			from_ms / 1000, view->end_ms / 1000, ranges[i].name);
+	}
+	text_addf(body, chosen ? " <b aria-current=\"true\">%s</b>" : " <a href=\"?\">%s</a>", "whole run");
+	if (!chosen)
+		text_add(body, " <b aria-current=\"true\">window of the link</b>");
+	text_add(body, "</span><span class=\"mute small\">times in UTC</span></div>\n");
+}
+
+static void add_exports(struct call *call, const char *run, const char *window, bool timeline)
+{
+	static const struct {
+		const char *before, *after, *name;
+		bool timeline;
+	} exports[] = {
+		{ "graph/", "/timeline.svg", "SVG", true },
+		{ "graph/", "/timeline.png", "PNG", true },
+		{ "api/v1/runs/", "/samples.csv", "CSV", false },
+		{ "api/v1/runs/", "/samples.json", "JSON", false },
+	};
+	struct text *body = &call->body;
+
+	text_add(body, "<span class=\"end exp\">save");
+	for (size_t i = 0; i < sizeof(exports) / sizeof(exports[0]); i++) {
+		if (exports[i].timeline && !timeline)
+			continue;
+		text_add(body, " <a href=\"");
+		page_add_root(call);
+		text_add(body, exports[i].before);
+		page_add_segment(body, run);
+		text_addf(body, "%s%s\">%s</a>", exports[i].after, window, exports[i].name);
+	}
+	text_add(body, "</span>");
+}
+
+static const char rate_legend[] = "<span class=\"legend\"><span><svg viewBox=\"0 0 20 10\" "
+				  "aria-hidden=\"true\"><path class=\"ln\" d=\"M0 5h20\"/>"
+				  "</svg>mean</span><span><svg viewBox=\"0 0 20 10\" "
+				  "aria-hidden=\"true\"><path class=\"bd\" d=\"M0 0h20v10h-20z\"/>"
+				  "</svg>min to max</span><span><svg viewBox=\"0 0 20 10\" "
+				  "aria-hidden=\"true\"><path class=\"zero\" d=\"M10 5h0\"/>"
+				  "</svg>real 0</span><span><svg viewBox=\"0 0 20 10\" "
+				  "aria-hidden=\"true\"><rect class=\"gap\" width=\"20\" "
+				  "height=\"10\"/></svg>no data</span><span><svg viewBox=\"0 0 20 10\" "
+				  "aria-hidden=\"true\"><rect class=\"ph-fill\" "
+				  "width=\"20\" height=\"10\"/></svg>prepare and fill</span></span>";
+static const char latency_legend[] = "<span class=\"legend\"><span><svg viewBox=\"0 0 20 10\" "
+				     "aria-hidden=\"true\"><path class=\"ln s1\" d=\"M0 5h20\"/>"
+				     "</svg>p50</span><span><svg viewBox=\"0 0 20 10\" "
+				     "aria-hidden=\"true\"><path class=\"ln s2 d2\" d=\"M0 5h20\"/>"
+				     "</svg>p99</span><span><svg viewBox=\"0 0 20 10\" "
+				     "aria-hidden=\"true\"><path class=\"ln s3 d3\" d=\"M0 5h20\"/>"
+				     "</svg>max</span></span>";
+
+static void add_chart(
+	struct call *call, const char *id, const char *title, const char *unit, const char *legend)
+{
+	text_addf(&call->body,
+		"<div class=\"fig\"><header><h3>%s <span class=\"unit\">%s<span "
+		"id=\"%s-step\"></span></span></h3>%s",
+		title, unit, id, legend);
+	(void)call;
+}
+
+static void add_chart_end(struct call *call, const char *id, const char *text)
+{
+	text_addf(&call->body,
+		"</header>\n<div class=\"plot\" id=\"%s\" role=\"img\" aria-label=\"%s\"></div></div>\n", id,
+		text);
+}
+
+static void add_charts(struct call *call, const struct view *view)
+{
+	struct text *body = &call->body;
+	const struct run_record *run = &view->run;
+	char window[96] = "";
+
+	if (!view->is_whole)
+		(void)snprintf(window, sizeof(window), "?from=%" PRId64 "&amp;to=%" PRId64,
+			view->from_ms / 1000, view->to_ms / 1000);
+	text_add(body, "<div id=\"charts\" hidden data-run=\"");
+	text_add_html(body, run->id);
+	text_add(body, "\" data-root=\"");
+	page_add_root(call);
+	text_addf(body,
+		"\" data-field=\"%s\" data-interval-s=\"%" PRIu32 "\" data-started-ms=\"%" PRId64 "\"",
+		view->reads ? "read_bytes_per_s" : "write_bytes_per_s", run->interval_s, run->started_ms);
+	if (run->soak_started_ms != INT64_MIN)
+		text_addf(body, " data-soak-ms=\"%" PRId64 "\"", run->soak_started_ms);
+	if (run->ended_ms != INT64_MIN)
+		text_addf(body, " data-ended-ms=\"%" PRId64 "\"", run->ended_ms);
+	if (!view->is_whole)
+		text_addf(body, " data-from-ms=\"%" PRId64 "\" data-to-ms=\"%" PRId64 "\"", view->from_ms,
+			view->to_ms);
+	text_add(body, ">\n<div class=\"readout noprint\" id=\"readout\"><span class=\"mute\">point at a "
+		       "chart for values; drag to zoom, double click or Esc for all</span></div>\n");
+	add_chart(
+		call, "rate", view->reads ? "Throughput, reads" : "Throughput, writes", "MiB/s", rate_legend);
+	add_exports(call, run->id, window, true);
+	add_chart_end(call, "rate", "Throughput over time; the same data is behind the CSV link");
+	add_chart(call, "latency", "Latency", "ms, submit to complete, log", latency_legend);
+	add_exports(call, run->id, window, false);
+	add_chart_end(call, "latency", "Latency over time; the same data is behind the CSV link");
+	text_add(body,
+		"<p class=\"note\">Under a full queue the mean is depth / IOPS: read this chart for change "
+		"and tail, "
+		"not to rank drives.</p>\n</div>\n<noscript><div class=\"fig\"><header><h3>Throughput</h3>");
+	add_exports(call, run->id, window, true);
+	text_add(body, "</header><p class=\"paperlike\"><img alt=\"Throughput over time\" src=\"");
+	page_add_root(call);
+	text_add(body, "graph/");
+	page_add_segment(body, run->id);
+	text_addf(body, "/timeline.svg%s\"></p></div></noscript>\n", window);
+}
+
+static void add_figure(struct text *body, const char *name, const char *unit, const char *value)
+{
+	text_addf(body, "<tr><th scope=\"row\">%s</th><td class=\"unit\">%s</td><td class=\"num\">", name,
+		unit);
+	if (value[0])
+		text_addf(body, "<b>%s</b>", value);
+	else
+		text_add(body, "<span class=\"mute\">none yet</span>");
+	text_add(body, "</td></tr>");
+}
+
+static void add_figures(struct text *body, const struct view *view)
+{
+	const struct summary_figures *figures = &view->figures;
+	const struct summary_rates *rates = view->reads ? &figures->read : &figures->write;
+	const struct {
+		const char *name;
+		double value;
+	} rows[] = {
+		{ "Median", rates->median },
+		{ "Worst 1 % (p1)", rates->p1 },
+		{ "Worst 5 % (p5)", rates->p5 },
+		{ "Mean", rates->mean },
+		{ "Lowest", rates->min },
+		{ "Highest", rates->max },
+		{ "Worst minute", rates->worst_minute },
+	};
+	char number[NUMBER_MAX];
+
+	text_add(body, "<section id=\"figures\" data-live><h2>Figures over the whole soak</h2>"
+		       "<p class=\"small mute\">This specimen; zeros count.</p><table "
+		       "class=\"kv\"><thead><tr><th scope=\"col\">"
+		       "Figure</th><th scope=\"col\">Unit</th><th scope=\"col\" "
+		       "class=\"num\">Value</th></tr></thead><tbody>");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		number_print_mib(rows[i].value, number);
+		add_figure(body, rows[i].name, "MiB/s", number);
+	}
+	number_print(rates->cv * 100, 1, number);
+	add_figure(body, "Variation, CV", "%", number);
+	number_print(figures->samples ? figures->stalled_s : NAN, 1, number);
+	add_figure(body, "Stalled", "s", number);
+	number_print_ms(figures->lat_p99_ns, number);
+	add_figure(body, "p99 latency", "ms", number);
+	number_print((double)figures->samples, 0, number);
+	add_figure(body, "Samples", "n", number);
+	number_print(figures->gap_pct, 1, number);
+	add_figure(body, "Left out: gap", "%", number);
+	number_print(figures->host_limited_pct, 1, number);
+	add_figure(body, "Left out: host limit", "%", number);
+	text_add(body, "</tbody></table></section>\n");
+}
+
+static void add_reason(const char *reason, void *arg)
+{
+	text_add(arg, "<li>");
+	text_add_html(arg, reason);
+	text_add(arg, "</li>");
+}
+
+static void add_verdict(struct text *body, const struct view *view)
+{
+	text_add(body,
+		"<section id=\"verdict\" data-live><h2>Verdict so far</h2><p><span class=\"verdict off\">");
+	page_add_icon(body, "none");
+	text_add(body, "NO VERDICT</span></p><ul class=\"plain\">");
+	summary_each_reason(&view->figures, add_reason, body);
+	text_add(body, "</ul></section>\n");
+}
+
+static void add_run_facts(struct text *body, const struct view *view)
+{
+	const struct run_record *run = &view->run;
+	const struct {
+		const char *name;
+		uint64_t bytes;
+	} sizes[] = {
+		{ "Written", run->written_bytes },
+		{ "Extent", run->progress.extent_bytes ? run->progress.extent_bytes : UINT64_MAX },
+		{ "Capacity", run->capacity_bytes ? run->capacity_bytes : UINT64_MAX },
+	};
+
+	text_add(body, "<section id=\"runfacts\" data-live><h2>Run</h2><table class=\"kv\"><tbody>");
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct text size = TEXT_INIT;
+
+		page_add_bytes(&size, sizes[i].bytes);
+		page_add_fact(body, sizes[i].name, text_string(&size));
+		text_fini(&size);
+	}
+	page_add_fact(body, "Firmware", run->firmware);
+	page_add_fact(body, "Engine", run->engine);
+	page_add_fact(body, "Direct I/O", run->direct);
+	page_add_fact(body, "Pre-state", run->pre_state);
+	page_add_fact(body, "Source", run_source_name(run->source));
+	text_add(body, "</tbody></table></section>\n");
+}
+
+static void print_percent(double value, char *text)
+{
+	(void)snprintf(text, UNITS_TEXT_MAX, "%g %%", value);
+}
+
+static void print_celsius(double value, char *text)
+{
+	(void)snprintf(text, UNITS_TEXT_MAX,
+		"%g \xc2\xb0"
+		"C",
+		value);
+}
+
+/* "block_bytes" "16384" becomes "block", "16 KiB": the unit is in the key. */
+static void add_setting(const char *key, const char *value, void *arg)
+{
+	static const struct {
+		const char *suffix;
+		void (*print)(double value, char *text);
+		double factor;
+	} units[] = {
+		{ "_pct", print_percent, 1 },
+		{ "_c", print_celsius, 1 },
+		{ "_bytes_per_s", units_print_rate_rounded, 1 },
+		{ "_bytes", units_print_bytes_rounded, 1 },
+		{ "_ns", units_print_duration_rounded, 1 },
+		{ "_s", units_print_duration_rounded, 1e9 },
+	};
+	char name[FLAT_KEY_MAX], text[UNITS_TEXT_MAX], *end;
+	double number = strtod(value, &end);
+	bool is_number = end != value && *end == '\0';
+
+	(void)snprintf(name, sizeof(name), "%s", key);
+	for (size_t i = 0; is_number && number > 0 && i < sizeof(units) / sizeof(units[0]); i++) {
+		size_t length = strlen(name), suffix = strlen(units[i].suffix);
+
+		if (length <= suffix || strcmp(name + length - suffix, units[i].suffix) != 0)
+			continue;
+		name[length - suffix] = '\0';
+		units[i].print(number * units[i].factor, text);
+		value = text;
+		break;
+	}
+	for (char *c = name; *c; c++)
+		*c = *c == '_' || *c == '-' ? ' ' : *c;
+	/* What was not given says nothing. */
+	if (value[0])
+		page_add_fact(arg, name, value);
+}
+
+static void add_settings(struct text *body, const char *title, const char *json)
+{
+	text_addf(body, "<section><h2>%s</h2><table class=\"kv\"><tbody>", title);
+	if (flat_each(json, add_setting, body) < 0)
+		page_add_fact(body, title, "");
+	text_add(body, "</tbody></table></section>\n");
+}
+
+static void answer_view(struct call *call, struct view *view)
+{
+	struct text *body = &call->body;
+
+	if (!load_view(call, view))
+		return;
+	page_open(call, view->run.drive, NAV_RUNS, true);
+	add_head(call, view);
+	add_ranges(call, view);
+	text_add(body, "<div class=\"cols\"><div>\n");
+	add_charts(call, view);
+	text_add(body, "<section class=\"below\" id=\"events\" data-live><h2>Events of this run</h2>\n");
+	page_add_events(call, view->run.id, EVENTS_SHOWN, false);
+	text_add(body, "</section></div>\n<aside class=\"side\">\n");
+	add_verdict(body, view);
+	add_figures(body, view);
+	add_run_facts(body, view);
+	add_settings(body, "Configuration", view->run.config_json);
+	add_settings(body, "Host", view->run.host_json);
+	text_add(body, "</aside></div>\n");
+	page_close(call);
+}
+
+void pages_run(struct call *call)
+{
+	struct view *view = calloc(1, sizeof(*view));
+
+	if (!view)
+		call_fail(call, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
+	else if (call_get_run(call, &view->run))
+		answer_view(call, view);
+	free(view);
+}
+
+/* A drive that never ran still has a state and a reason. */
+static void answer_without_run(struct call *call, size_t index)
+{
+	struct text *body = &call->body;
+	struct drive_status drive;
+
+	(void)live_read(call->site, index, &drive);
+	page_open(call, drive.name, NAV_OVERVIEW, false);
+	text_add(body, "<div id=\"state\" data-live><div class=\"head\"><h1>");
+	text_add_html(body, drive.name);
+	text_add(body, "</h1>");
+	page_add_state(body, page_state_of(drive.status, drive.phase));
+	text_add(body, "</div><p>");
+	text_add_html(body, drive.reason);
+	text_add(body, "</p><p class=\"mute\">This drive has no run yet.</p></div>\n");
+	page_close(call);
+}
+
+void pages_drive(struct call *call)
+{
+	struct view *view = calloc(1, sizeof(*view));
+	size_t index = live_find(call->site, call->segment);
+	struct journal *journal;
+	int rc;
+
+	if (!view) {
+		call_fail(call, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
+		return;
+	}
+	rc = store_journal(call->store, &journal);
+	if (rc == 0)
+		rc = journal_get_newest_run(journal, call->segment, &view->run);
+	if (rc == 0)
+		answer_view(call, view);
+	else if (rc != -ENOENT)
+		call_fail_journal(call, rc);
+	else if (index != SIZE_MAX)
+		answer_without_run(call, index);
+	else
+		call_fail(call, MHD_HTTP_NOT_FOUND, "no drive is called %s", call->segment);
+	free(view);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "web/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+/* Runs whose figures are kept; the one not asked for the longest makes room. */
+#define KEPT_MAX 128
+
+struct kept {
+	char run[RUN_ID_MAX];
+	struct summary *summary; /* NULL once the run has ended: its figures don't change any more */
+	struct summary_figures figures;
+	int64_t last_ms; /* of the samples in it */
+	int64_t ended_ms;
+	uint64_t used; /* number of the request that asked last */
+};
+
+struct store {
+	struct text path;
+	struct journal *journal;
+	struct kept kept[KEPT_MAX];
+	uint64_t requests;
+};
+
+int store_new(const char *state_directory, struct store **out)
+{
+	struct store *store = calloc(1, sizeof(*store));
+
+	if (!store)
+		return -ENOMEM;
+	text_addf(&store->path, "%s/journal.db", state_directory);
+	if (text_error(&store->path)) {
+		store_free(store);
+		return -ENOMEM;
+	}
+	*out = store;
+	return 0;
+}
+
+void store_free(struct store *store)
+{
+	if (!store)
+		return;
+	for (size_t i = 0; i < KEPT_MAX; i++)
+		summary_free(store->kept[i].summary);
+	journal_close(store->journal);
+	text_fini(&store->path);
+	free(store);
+}
+
+int store_journal(struct store *store, struct journal **out)
+{
+	int rc;
+
+	if (!store->journal) {
+		if (access(text_string(&store->path), F_OK) < 0)
+			return -errno;
+		rc = journal_open(text_string(&store->path), true, &store->journal);
+		if (rc < 0)
+			return rc;
+	}
+	*out = store->journal;
+	return 0;
+}
+
+const char *store_error(const struct store *store)
+{
+	return store->journal ? journal_error(store->journal) : "";
+}
+
+static void kept_drop(struct kept *kept)
+{
+	summary_free(kept->summary);
+	*kept = (struct kept){ .last_ms = INT64_MIN };
+}
+
+/* The entry of this run, or a free one made so. */
+static struct kept *kept_find(struct store *store, const char *run)
+{
+	struct kept *oldest = &store->kept[0];
+
+	for (size_t i = 0; i < KEPT_MAX; i++) {
+		if (strcmp(store->kept[i].run, run) == 0)
+			return &store->kept[i];
+		if (store->kept[i].used < oldest->used)
+			oldest = &store->kept[i];
+	}
+	kept_drop(oldest);
+	return oldest;
+}
+
+static int feed(const struct sample *sample, void *arg)
+{
+	struct kept *kept = arg;
+	int rc = summary_add(kept->summary, sample);
+
+	if (rc == 0)
+		kept->last_ms = sample->t_ms;
+	return rc;
+}
+
+static int kept_update(struct kept *kept, struct journal *journal, const struct run_record *run)
+{
+	int rc;
+
+	if (!kept->summary) {
+		rc = summary_new(run->interval_s, &kept->summary);
+		if (rc < 0)
+			return rc;
+		kept->last_ms = INT64_MIN;
+	}
+	rc = journal_each_sample(journal, run->id, kept->last_ms, INT64_MAX, true, feed, kept);
+	if (rc < 0)
+		return rc;
+	summary_read(kept->summary, &kept->figures);
+	kept->ended_ms = run->ended_ms;
+	if (run->ended_ms != INT64_MIN) {
+		summary_free(kept->summary);
+		kept->summary = NULL;
+	}
+	return 0;
+}
+
+int store_figures(struct store *store, const struct run_record *run, struct summary_figures *out)
+{
+	struct journal *journal;
+	struct kept *kept;
+	int rc = store_journal(store, &journal);
+
+	if (rc < 0)
+		return rc;
+	kept = kept_find(store, run->id);
+	if (kept->run[0] == '\0' || kept->summary || kept->ended_ms != run->ended_ms) {
+		rc = kept_update(kept, journal, run);
+		if (rc < 0) {
+			kept_drop(kept);
+			return rc;
+		}
+		memcpy(kept->run, run->id, sizeof(kept->run));
+	}
+	kept->used = ++store->requests;
+	*out = kept->figures;
+	return 0;
+}
