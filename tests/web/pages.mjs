@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Every page in a real browser: what it draws, that it stays live, that nothing leaves the host and nothing is
+// blocked by the policy; pictures in light and dark, at 1400 and 360 pixels.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+const { chromium } = createRequire(import.meta.url)(process.env.PLAYWRIGHT);
+const [program, folder] = process.argv.slice(2);
+const pictures = process.env.SCREENSHOTS;
+const SAMPLES = 900, DOWN = SAMPLES / 20; // as serve_fixture lays them out
+
+mkdirSync(pictures, { recursive: true });
+const server = spawn(program, [folder, String(SAMPLES)], { stdio: ['pipe', 'pipe', 'inherit'] });
+const ended = once(server, 'exit');
+const base = (await once(server.stdout, 'data')).toString().trim();
+const browser = await chromium.launch({
+	executablePath: process.env.CHROMIUM,
+	args: ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
+});
+const problems = [];
+
+async function open(path, { width = 1400, height = 1000, ...options } = {}) {
+	const context = await browser.newContext({ viewport: { width, height }, ...options });
+	const page = await context.newPage();
+	page.on('console', message => {
+		if (['error', 'warning'].includes(message.type())) problems.push(`${path}: ${message.text()}`);
+	});
+	page.on('pageerror', error => problems.push(`${path}: ${error}`));
+	page.on('request', request => {
+		if (!request.url().startsWith(base)) problems.push(`${path}: asks ${request.url()}`);
+	});
+	page.on('response', reply => {
+		if (reply.status() >= 400) problems.push(`${path}: ${reply.status()} for ${reply.url()}`);
+	});
+	await page.goto(base + path, { waitUntil: 'load' });
+	return page;
+}
+const close = page => page.context().close();
+const runs = (await (await fetch(`${base}api/v1/runs`)).json()).runs;
+const idOf = drive => runs.map(run => run.id).find(id => id.startsWith(`${drive}-`));
+const charted = page => page.waitForFunction(() => window.drivesoak?.charts.rate?.points > 0);
+const chartsOf = page => page.evaluate(() => window.drivesoak.charts);
+
+const tests = {
+	async 'both charts show every sample, and a gap is a gap'() {
+		const page = await open(`run/${idOf('halden')}`, { width: 2400 });
+		await charted(page);
+		const { rate, latency } = await chartsOf(page);
+		// One in twenty seconds was down; 3 samples were real zeros and have no latency.
+		assert.equal(rate.bucketS, 1);
+		assert.equal(rate.points, SAMPLES - DOWN);
+		assert.equal(rate.zeros, 3);
+		assert.equal(rate.gaps, 1);
+		assert.equal(latency.points, SAMPLES - DOWN - 3);
+		await close(page);
+	},
+
+	async 'zeros are red on the canvas and the gap is not crossed by a line'() {
+		const page = await open(`run/${idOf('halden')}`, { width: 2400 });
+		await charted(page);
+		const seen = await page.evaluate(([samples, down]) => {
+			const canvas = document.querySelector('#rate canvas'), scale = canvas.width / canvas.clientWidth;
+			const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+			const probe = document.createElement('canvas').getContext('2d');
+			const colour = name => {
+				probe.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+				return [1, 3, 5].map(at => parseInt(probe.fillStyle.slice(at, at + 2), 16));
+			};
+			const [bad, line] = [colour('--bad'), colour('--line')];
+			const near = (i, c) => pixels.data[i + 3] > 200 && [0, 1, 2].every(k => Math.abs(pixels.data[i + k] - c[k]) < 40);
+			const axis = 50 * scale, plot = canvas.width - axis - 16 * scale;
+			const found = { red: [], lineInGap: 0, lineElsewhere: 0 };
+			for (let y = 0; y < canvas.height; y++)
+				for (let x = Math.ceil(axis) + 8; x < canvas.width; x++) {
+					const i = 4 * (y * canvas.width + x), at = (x - axis) / plot * samples;
+					if (near(i, bad)) found.red.push(at);
+					if (near(i, line)) at > samples / 2 + 4 && at < samples / 2 + down - 8 ? found.lineInGap++ : found.lineElsewhere++;
+				}
+			return { ...found, red: [found.red.length, Math.min(...found.red), Math.max(...found.red)] };
+		}, [SAMPLES, DOWN]);
+		assert.ok(seen.red[0] > 20, `red pixels: ${seen.red}`);
+		assert.ok(seen.red[1] > SAMPLES * 2 / 3 - 12 && seen.red[2] < SAMPLES * 2 / 3 + 16, `red from ${seen.red}`);
+		assert.equal(seen.lineInGap, 0);
+		assert.ok(seen.lineElsewhere > 500);
+		await close(page);
+	},
+
+	async 'a new sample appears without a reload'() {
+		const page = await open('drive/corvid', { width: 2400 });
+		await charted(page);
+		await page.evaluate(() => { window.notReloaded = true; });
+		const before = (await chartsOf(page)).rate, samplesBefore = await page.locator('#figures tr', { hasText: 'Samples' }).innerText();
+		await page.waitForFunction(last => window.drivesoak.charts.rate.lastMs >= last + 3000, before.lastMs, { timeout: 15000 });
+		const after = (await chartsOf(page)).rate;
+		assert.ok(after.points >= before.points + 2, `${before.points} then ${after.points}`);
+		await page.waitForFunction(text => [...document.querySelectorAll('#figures tr')]
+			.some(row => row.innerText.startsWith('Samples') && row.innerText !== text), samplesBefore, { timeout: 5000 });
+		assert.equal(await page.evaluate(() => window.notReloaded), true);
+		assert.equal(await page.evaluate(() => window.drivesoak.failures), 0);
+		await close(page);
+	},
+
+	async 'the overview follows the drives'() {
+		const page = await open('');
+		const cell = page.locator('.drives tbody', { hasText: 'corvid' }).locator('[data-l="Written"]');
+		const before = await cell.innerText();
+		await page.waitForFunction(text => [...document.querySelectorAll('.drives tbody')].find(body => body.innerText.includes('corvid'))
+			.querySelector('[data-l="Written"]').innerText !== text, before, { timeout: 20000 });
+		assert.match(await page.locator('#strip').innerText(), /data\s+[0-3] s\s+old/);
+		// Trouble first, each with its reason beside it.
+		assert.deepEqual(await page.locator('.drives .state').allInnerTexts(), ['stalled', 'soaking', 'idle', 'done']);
+		assert.match(await page.locator('.drives tbody', { hasText: 'borealis' }).innerText(), /hard resetting link/);
+		await close(page);
+	},
+
+	async 'zooming asks the server for the window and Esc goes back'() {
+		const page = await open(`run/${idOf('halden')}`, { width: 700 });
+		await charted(page);
+		const whole = (await chartsOf(page)).rate;
+		assert.equal(whole.bucketS, 2);
+		const box = await page.locator('#rate').boundingBox();
+		await page.mouse.move(box.x + box.width * 0.3, box.y + 100);
+		await page.mouse.down();
+		await page.mouse.move(box.x + box.width * 0.45, box.y + 100, { steps: 5 });
+		await page.mouse.up();
+		await page.waitForFunction(() => window.drivesoak.charts.rate.bucketS === 1);
+		const part = (await chartsOf(page)).rate;
+		assert.ok(part.points > 100 && part.points < 300, `${part.points} points`);
+		await page.keyboard.press('Escape');
+		await page.waitForFunction(() => window.drivesoak.charts.rate.bucketS === 2);
+		assert.equal((await chartsOf(page)).rate.points, whole.points);
+		await close(page);
+	},
+
+	async 'pointing at one chart reads both'() {
+		const page = await open(`run/${idOf('halden')}`);
+		await charted(page);
+		const box = await page.locator('#latency').boundingBox();
+		await page.mouse.move(box.x + box.width * 0.4, box.y + 60);
+		await page.waitForFunction(() => /MiB\/s.*p50.*p99.*max/s.test(document.getElementById('readout').innerText));
+		await close(page);
+	},
+
+	async 'hostile names stay text'() {
+		for (const path of ['', 'runs', 'compare', 'events', `run/${idOf('halden')}`]) {
+			const page = await open(path);
+			assert.equal(await page.locator('main script').count(), 0);
+			assert.equal(await page.locator('main td b').filter({ hasText: /^with$/ }).count(), 0);
+			await close(page);
+		}
+	},
+
+	async 'runs are chosen by plain boxes'() {
+		const page = await open('runs', { javaScriptEnabled: false });
+		await page.locator(`input[value="${idOf('halden')}"]`).check();
+		await page.locator(`input[value="${idOf('corvid')}"]`).check();
+		await page.getByRole('button', { name: 'Compare the chosen runs' }).click();
+		assert.equal(await page.locator('h1').innerText(), 'Compare 2 runs');
+		assert.equal(await page.locator('.jit').count(), 2);
+		assert.equal(await page.locator('svg[style], [style]').count(), 0);
+		await close(page);
+	},
+
+	async 'without a script the run page has its timeline'() {
+		const page = await open(`run/${idOf('halden')}`, { javaScriptEnabled: false });
+		const image = page.locator('noscript img');
+		assert.equal(await image.count(), 1);
+		assert.ok(await image.evaluate(element => element.complete && element.naturalWidth > 500));
+		assert.ok(await page.locator('#charts').isHidden());
+		await page.screenshot({ path: `${pictures}/run-noscript.png`, fullPage: true });
+		await close(page);
+	},
+
+	async 'pictures stand alone'() {
+		for (const path of ['graph/jitter.svg', `graph/${idOf('halden')}/timeline.svg`]) {
+			const page = await open(path, { width: 1120, height: 560 });
+			assert.equal(await page.evaluate(() => document.documentElement.localName), 'svg');
+			await page.screenshot({ path: `${pictures}/${path.split('/').at(-1)}.png` });
+			await close(page);
+		}
+	},
+
+	async 'no page scrolls sideways at 360 pixels; pictures of all'() {
+		const paths = { overview: '', runs: 'runs', compare: 'compare', events: 'events', run: 'drive/corvid',
+			done: `run/${idOf('halden')}`, idle: 'drive/tessera' };
+		for (const [name, path] of Object.entries(paths))
+			for (const width of [1400, 360])
+				for (const colorScheme of ['light', 'dark']) {
+					const page = await open(path, { width, height: width === 360 ? 740 : 1000, colorScheme });
+					if (['run', 'done'].includes(name)) await charted(page);
+					const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+					const culprits = await page.evaluate(() => [...document.querySelectorAll('main *')]
+						.filter(element => !element.closest('.scroll, .plot') && element.getBoundingClientRect().right > innerWidth + 1)
+						.map(element => `${element.localName}.${element.className}#${element.id}`));
+					assert.ok(wide <= 0, `${name} is ${wide} pixels too wide at ${width}: ${culprits}`);
+					await page.screenshot({ path: `${pictures}/${name}-${width}-${colorScheme}.png`, fullPage: true });
+					await close(page);
+				}
+	},
+
+	async 'nothing was blocked, failed or asked elsewhere'() {
+		assert.deepEqual(problems, []);
+	},
+
+	async 'a page tells when the service is gone'() {
+		const page = await open('');
+		server.stdin.end();
+		await ended;
+		await page.waitForFunction(() => document.body.classList.contains('lost'), null, { timeout: 5000 });
+		await close(page);
+	},
+};
+
+let failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+	try {
+		await test();
+		console.log(`ok   ${name}`);
+	} catch (error) {
+		failed++;
+		console.log(`FAIL ${name}\n${error.stack}`);
+	}
+}
+await browser.close();
+server.stdin.end();
+await ended;
+process.exit(failed ? 1 : 0);

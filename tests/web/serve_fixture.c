@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* serve_fixture FOLDER [SAMPLES] - a server over made-up runs, for the browser test and for looking at the pages:
+ * four drives in four states, a fill, a soak with real zeros, a pause and a time when the service was down; the
+ * first drive gets a new sample each second until standard input closes. Prints the URL first. */
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "archive/journal.h"
+#include "archive/rrdfile.h"
+#include "base/clock.h"
+#include "engine/hist.h"
+#include "web/server.h"
+
+#define DRIVES	   4
+#define MIB	   1048576.0
+#define INTERVAL_S 1
+#define FILL_COUNT 60
+
+static char nothing[] = "", loopback[] = "127.0.0.1:0", root[] = "/";
+static char *listen_items[] = { loopback };
+static struct config_drive drives[DRIVES];
+static struct config config;
+
+static const struct made {
+	char *name;
+	const char *label, *model, *serial, *reason;
+	double level_mib, spread_mib;
+	enum run_status status;
+	enum run_phase phase;
+} made[DRIVES] = {
+	{ (char[]){ "corvid" }, "", "Corvid 9E3 3.84 TB", "CV9E3-2231-0081C7", "", 1210, 40, RUN_RUNNING,
+		PHASE_SOAK },
+	{ (char[]){ "halden" }, "Halden, slot 2", "Halden DC420 <script>alert(1)</script>", "HD-77B2", "",
+		1040, 12, RUN_DONE, PHASE_DONE },
+	{ (char[]){ "borealis" }, "", "Borealis M1 1 TB", "BM1-0417",
+		"No completion for 47 s with 32 in flight; the kernel reports a hard resetting link. Other "
+		"drives go on.",
+		480, 90, RUN_STALLED, PHASE_SOAK },
+	{ (char[]){ "tessera" }, "", "", "", "start = manual: waits for drivesoak start", NAN, NAN, RUN_IDLE,
+		PHASE_PREPARE },
+};
+
+static uint64_t seed = 88172645463325252;
+
+static double noise(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (double)(seed >> 11) * 0x1p-52 - 1;
+}
+
+static void add_latencies(struct sample *sample, double p50_us)
+{
+	static struct hist hist;
+
+	memset(&hist, 0, sizeof(hist));
+	for (int i = 0; i < 200; i++)
+		hist.counts[hist_index((uint64_t)(p50_us * 1000 * (1 + i * i / 20000.0)))] += 5;
+	sample->lat_p50_ns = hist_percentile_ns(&hist, 50);
+	sample->lat_p90_ns = hist_percentile_ns(&hist, 90);
+	sample->lat_p99_ns = hist_percentile_ns(&hist, 99);
+	sample->lat_p999_ns = hist_percentile_ns(&hist, 99.9);
+	sample->lat_p9999_ns = sample->lat_max_ns = hist_percentile_ns(&hist, 100) * 3;
+	sample->hist_bytes = (uint16_t)hist_encode(&hist, sample->hist);
+}
+
+/* Sample @i of @count: fill, soak, a pause and one long down row; the numbers are the drive's own. */
+static struct sample make_sample(const struct made *drive, int64_t t_ms, int i, int count)
+{
+	struct sample sample = { .t_ms = t_ms,
+		.elapsed_ns = INTERVAL_S * NS_PER_S,
+		.state = SAMPLE_MEASURED,
+		.phase = PHASE_SOAK,
+		.inflight_mean = 128,
+		.host_cpu_share = 0.1,
+		.steal_share = 0,
+		.temp_c = 41 };
+	double mib = drive->level_mib + drive->spread_mib * (noise() + noise()) / 2;
+
+	if (i < FILL_COUNT) {
+		sample.state = SAMPLE_FILLING;
+		sample.phase = PHASE_FILL;
+		mib *= 1.3;
+	} else if (i % 97 == 40) {
+		mib *= 0.55; /* what a median hides */
+	}
+	if (i >= count * 2 / 3 && i < count * 2 / 3 + 3) {
+		sample.state = SAMPLE_ZERO;
+		sample.stall_ns = (unsigned)(i - count * 2 / 3 + 1) * NS_PER_S;
+		mib = 0;
+	}
+	sample.write_bytes = (uint64_t)(mib * MIB / 16384) * 16384 * INTERVAL_S;
+	sample.write_ios = sample.write_bytes / 16384;
+	sample.lat_p50_ns = sample.lat_p90_ns = sample.lat_p99_ns = sample.lat_p999_ns = sample.lat_p9999_ns =
+		sample.lat_max_ns = SAMPLE_UNKNOWN;
+	if (mib > 0)
+		add_latencies(&sample, 128 * 16384 / (mib * MIB) * 1e6);
+	return sample;
+}
+
+static struct sample make_down(int64_t t_ms, unsigned seconds)
+{
+	struct sample sample = { .t_ms = t_ms,
+		.elapsed_ns = seconds * NS_PER_S,
+		.state = SAMPLE_DOWN,
+		.phase = PHASE_SOAK,
+		.inflight_mean = NAN,
+		.host_cpu_share = NAN,
+		.steal_share = NAN,
+		.temp_c = NAN };
+
+	sample.write_bytes = sample.write_ios = sample.read_bytes = sample.read_ios = sample.errors =
+		SAMPLE_UNKNOWN;
+	sample.lat_p50_ns = sample.lat_p90_ns = sample.lat_p99_ns = sample.lat_p999_ns = SAMPLE_UNKNOWN;
+	sample.lat_p9999_ns = sample.lat_max_ns = sample.stall_ns = SAMPLE_UNKNOWN;
+	return sample;
+}
+
+static void make_run(struct run_record *run, const struct made *drive, int64_t started_ms, int64_t ended_ms)
+{
+	*run = (struct run_record){ .source = SOURCE_OWN,
+		.progress = { .phase = drive->phase, .status = drive->status, .extent_bytes = 75000000000 },
+		.started_ms = started_ms,
+		.soak_started_ms = started_ms + FILL_COUNT * INTERVAL_S * 1000,
+		.ended_ms = drive->status == RUN_DONE ? ended_ms : INT64_MIN,
+		.interval_s = INTERVAL_S,
+		.capacity_bytes = 100000000000,
+		.engine = "io_uring",
+		.direct = "STATX_DIOALIGN, counters agree",
+		.pre_state = "purged",
+		.price_amount = NAN,
+		.config_json = "{\"workload\":\"random-write\",\"block_bytes\":16384,\"threads\":8,\"queue_"
+			       "depth\":128,"
+			       "\"duration_s\":180000,\"payload\":\"random\",\"fill_pct\":75}",
+		.host_json = "{\"cpu\":\"EPYC <7313P> & "
+			     "co\",\"memory_bytes\":137438953472,\"kernel\":\"6.1.0-31-amd64\","
+			     "\"scheduler\":\"none\"}" };
+
+	(void)snprintf(run->drive, sizeof(run->drive), "%s", drive->name);
+	(void)snprintf(run->label, sizeof(run->label), "%s", drive->label);
+	(void)snprintf(run->model, sizeof(run->model), "%s", drive->model);
+	(void)snprintf(run->serial, sizeof(run->serial), "%s", drive->serial);
+	(void)snprintf(run->reason, sizeof(run->reason), "%s", drive->reason);
+	run_id_make(drive->name, started_ms, run->id);
+}
+
+static void must(int rc, const char *what)
+{
+	if (rc == 0)
+		return;
+	(void)fprintf(stderr, "serve_fixture: %s: %s\n", what, strerror(-rc));
+	exit(1);
+}
+
+static void put_event(struct journal *journal, const struct run_record *run, int64_t t_ms,
+	enum event_severity severity, const char *kind, const char *text)
+{
+	struct event_record event = { .t_ms = t_ms, .until_ms = INT64_MIN, .severity = severity };
+
+	(void)snprintf(event.kind, sizeof(event.kind), "%s", kind);
+	(void)snprintf(event.drive, sizeof(event.drive), "%s", run->drive);
+	(void)snprintf(event.run, sizeof(event.run), "%s", run->id);
+	(void)snprintf(event.text, sizeof(event.text), "%s", text);
+	must(journal_put_event(journal, &event), "event");
+}
+
+static void fill_journal(
+	struct journal *journal, const struct made *drive, struct run_record *run, int count, int64_t end_ms)
+{
+	int64_t started_ms = end_ms - (int64_t)count * INTERVAL_S * 1000;
+	int gap = count / 20;
+
+	make_run(run, drive, started_ms, end_ms);
+	must(journal_begin(journal), "begin");
+	must(journal_put_run(journal, run), "run");
+	for (int i = 0; i < count; i++) {
+		int64_t t_ms = started_ms + (int64_t)(i + 1) * INTERVAL_S * 1000;
+		struct sample sample = make_sample(drive, t_ms, i, count);
+
+		if (i >= count / 2 && i < count / 2 + gap - 1)
+			continue;
+		if (i == count / 2 + gap - 1)
+			sample = make_down(t_ms, (unsigned)gap * INTERVAL_S);
+		must(journal_put_sample(journal, run->id, &sample), "sample");
+		if (sample.write_bytes != SAMPLE_UNKNOWN)
+			run->written_bytes += sample.write_bytes;
+	}
+	put_event(journal, run, started_ms, EVENT_INFO, "phase", "Fill started after discard");
+	put_event(journal, run, run->soak_started_ms, EVENT_INFO, "phase", "Soak started");
+	put_event(journal, run, started_ms + (int64_t)(count / 2 + gap) * 1000, EVENT_WARNING, "resumed",
+		"The service was down; 256 of 256 blocks carried our stamps");
+	put_event(journal, run, started_ms + (int64_t)(count * 2 / 3) * 1000, EVENT_CRITICAL, "stall",
+		"No completion for 3 s <b>with</b> 128 in flight");
+	must(journal_put_run(journal, run), "run");
+	must(journal_commit(journal), "commit");
+}
+
+static void publish(
+	struct status_board *board, size_t index, const struct run_record *run, const struct sample *last)
+{
+	const struct made *drive = &made[index];
+	struct drive_status status = { .status = drive->status,
+		.phase = drive->phase,
+		.progress = drive->status == RUN_RUNNING ? 0.35 : NAN,
+		.eta_ns = drive->status == RUN_RUNNING ? 117000 * NS_PER_S : UINT64_MAX,
+		.write_bytes_per_s = last ? (double)last->write_bytes / INTERVAL_S : NAN,
+		.read_bytes_per_s = last ? 0 : NAN,
+		.baseline_bytes_per_s = NAN,
+		.lat_p99_ns = last ? last->lat_p99_ns : UINT64_MAX,
+		.temp_c = last ? last->temp_c : NAN,
+		.percent_used = NAN,
+		.written_bytes = run ? run->written_bytes : UINT64_MAX,
+		.last_sample_ms = last ? last->t_ms : INT64_MIN,
+		.health_read_ms = INT64_MIN };
+
+	(void)snprintf(status.name, sizeof(status.name), "%s", drive->name);
+	(void)snprintf(status.label, sizeof(status.label), "%s", drive->label);
+	(void)snprintf(status.model, sizeof(status.model), "%s", drive->model);
+	(void)snprintf(status.serial, sizeof(status.serial), "%s", drive->serial);
+	(void)snprintf(status.reason, sizeof(status.reason), "%s", drive->reason);
+	(void)snprintf(status.run, sizeof(status.run), "%s", run ? run->id : "");
+	status_publish(board, index, &status);
+}
+
+static void sync_view(struct journal *journal, const char *folder, const struct run_record *run)
+{
+	struct rrdfile *file;
+	char why[RRDFILE_WHY_MAX];
+	bool rebuilt;
+
+	must(rrdfile_new(folder, run->id, run->interval_s, &file), "rrd");
+	if (rrdfile_sync(file, journal, 86400, &rebuilt, why) < 0)
+		(void)fprintf(stderr, "serve_fixture: %s\n", why);
+	rrdfile_free(file);
+}
+
+static void init_config(char *folder)
+{
+	for (size_t i = 0; i < DRIVES; i++)
+		drives[i] = (struct config_drive){ .name = made[i].name, .label = nothing, .group = nothing };
+	config = (struct config){ .path = nothing,
+		.state_directory = folder,
+		.runtime_directory = nothing,
+		.sample_interval_ns = INTERVAL_S * NS_PER_S,
+		.web = { .listen = { listen_items, 1 }, .base_path = root, .token_file = nothing },
+		.drives = drives,
+		.drive_count = DRIVES };
+}
+
+/* A sample each second, on the second, until standard input closes. */
+static void go_on(struct journal *journal, struct status_board *board, struct run_record *run, int count)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	for (int i = count;; i++) {
+		int64_t now_ms = clock_wall_ms();
+		struct sample sample;
+
+		if (poll(&input, 1, (int)(1000 - now_ms % 1000)) != 0)
+			return;
+		sample = make_sample(&made[0], (now_ms / 1000 + 1) * 1000, i, count);
+		run->written_bytes += sample.write_bytes;
+		must(journal_put_run(journal, run), "run");
+		(void)journal_put_sample(journal, run->id, &sample);
+		publish(board, 0, run, &sample);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static struct run_record runs[DRIVES];
+	int count = argc > 2 ? atoi(argv[2]) : 1200;
+	struct web_options options = { .config = &config };
+	struct status_board *board;
+	struct journal *journal;
+	struct text why = TEXT_INIT;
+	struct web *web;
+	char path[4096];
+
+	if (argc < 2 || count < 100)
+		return 64;
+	init_config(argv[1]);
+	(void)snprintf(path, sizeof(path), "%s/journal.db", argv[1]);
+	must(journal_open(path, false, &journal), path);
+	(void)snprintf(path, sizeof(path), "%s/runs", argv[1]);
+	(void)mkdir(path, 0777);
+	must(status_new(DRIVES, &board), "status");
+	for (size_t i = 0; i < DRIVES; i++) {
+		struct sample last;
+		bool ran = !isnan(made[i].level_mib);
+
+		if (ran) {
+			fill_journal(journal, &made[i], &runs[i], count, clock_wall_ms() / 1000 * 1000);
+			sync_view(journal, argv[1], &runs[i]);
+			must(journal_get_last_sample(journal, runs[i].id, &last), "last");
+			if (made[i].status == RUN_STALLED)
+				last.write_bytes = 0;
+		}
+		publish(board, i, ran ? &runs[i] : NULL, ran ? &last : NULL);
+	}
+	options.board = board;
+	options.started_boot_ns = clock_boot_ns();
+	if (web_start(&options, &web, &why) < 0) {
+		(void)fprintf(stderr, "serve_fixture: %s\n", text_string(&why));
+		return 1;
+	}
+	(void)printf("%s\n", web_url(web, 0));
+	(void)fflush(stdout);
+	go_on(journal, board, &runs[0], count);
+	web_stop(web);
+	status_free(board);
+	journal_close(journal);
+	return 0;
+}
