@@ -79,7 +79,8 @@ static void test_a_soak_without_end_goes_on(void **state)
 static void test_failure_and_stop_end_any_phase(void **state)
 {
 	static const struct run_plan plan = { .soak_ns = 5 * S };
-	static const struct run_input failed = { .event = RUN_EVENT_FAILED }, stop = { .event = RUN_EVENT_STOP };
+	static const struct run_input failed = { .event = RUN_EVENT_FAILED },
+				      stop = { .event = RUN_EVENT_STOP };
 
 	(void)state;
 	for (int phase = PHASE_PREPARE; phase < PHASE_DONE; phase++) {
