@@ -676,9 +676,9 @@ static void errors_note(struct drive *drive)
 	}
 	if (log_complaint_raise(&drive->error_complaint, clock_mono_ns(), &suppressed))
 		event_put(drive, "error", EVENT_CRITICAL,
-			"%s error at byte %llu of the target: %s; %llu in this interval",
-			error.is_write ? "write" : "read", (unsigned long long)error.offset_bytes,
-			strerror(error.error), (unsigned long long)more);
+			"%s error at byte %llu of the target: %s; %llu in this interval", error.what,
+			(unsigned long long)error.offset_bytes, strerror(error.error),
+			(unsigned long long)more);
 	while (engine_next_error(engine, &error))
 		;
 }

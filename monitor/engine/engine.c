@@ -35,6 +35,11 @@ static int job_check(const struct engine_job *job, char *why)
 	}
 	if (job->is_fill)
 		return 0;
+	if (job->workload == WORKLOAD_OBSERVE || job->read_percent > 100 ||
+		(job->fsync_every && job->workload == WORKLOAD_RANDOM_READ)) {
+		(void)snprintf(why, ENGINE_WHY_MAX, "the workload is not one of the engine's");
+		return -EINVAL;
+	}
 	if (job->threads == 0 || job->queue_depth < job->threads || job->block_bytes % PAYLOAD_SECTOR_BYTES ||
 		job->file_bytes % job->block_bytes) {
 		(void)snprintf(why, ENGINE_WHY_MAX,
@@ -243,17 +248,20 @@ bool engine_stop(struct engine *engine, uint64_t timeout_ns)
 static void worker_read(struct worker *worker, uint64_t now_ns, struct engine_totals *out)
 {
 	struct worker_counters *counters = &worker->counters;
-	uint64_t values[8], seq, lat[HIST_BUCKETS];
-	_Atomic uint64_t *const sources[8] = { &counters->write_bytes, &counters->write_ios,
+	uint64_t values[9], seq, lat[HIST_BUCKETS], commit_lat[HIST_BUCKETS];
+	_Atomic uint64_t *const sources[9] = { &counters->write_bytes, &counters->write_ios,
 		&counters->read_bytes, &counters->read_ios, &counters->errors, &counters->inflight,
-		&counters->inflight_ns, &counters->since_ns };
+		&counters->inflight_ns, &counters->since_ns, &counters->commits };
 
 	for (unsigned tries = 0; tries < READ_TRIES; tries++) {
 		seq = atomic_load_explicit(&counters->seq, memory_order_acquire);
-		for (unsigned i = 0; i < 8; i++)
+		for (unsigned i = 0; i < 9; i++)
 			values[i] = atomic_load_explicit(sources[i], memory_order_relaxed);
 		for (unsigned i = 0; i < HIST_BUCKETS; i++)
 			lat[i] = atomic_load_explicit(&counters->lat[i], memory_order_relaxed);
+		/* Nearly always without syncs: then there is nothing to copy. */
+		for (unsigned i = 0; values[8] && i < HIST_BUCKETS; i++)
+			commit_lat[i] = atomic_load_explicit(&counters->commit_lat[i], memory_order_relaxed);
 		atomic_thread_fence(memory_order_acquire);
 		if (!(seq & 1) && seq == atomic_load_explicit(&counters->seq, memory_order_relaxed))
 			break;
@@ -266,6 +274,9 @@ static void worker_read(struct worker *worker, uint64_t now_ns, struct engine_to
 	out->inflight_ns += values[6] + (now_ns > values[7] ? values[5] * (now_ns - values[7]) : 0);
 	for (unsigned i = 0; i < HIST_BUCKETS; i++)
 		out->lat.counts[i] += lat[i];
+	out->commits += values[8];
+	for (unsigned i = 0; values[8] && i < HIST_BUCKETS; i++)
+		out->commit_lat.counts[i] += commit_lat[i];
 }
 
 static uint64_t worker_cpu_ns(struct worker *worker)

@@ -21,6 +21,7 @@
 #define ENGINE_NOTES_MAX  256
 #define ENGINE_FILL_BYTES (1u << 20)
 
+struct ledger;
 struct ring_ops;
 
 struct engine_job {
@@ -36,6 +37,17 @@ struct engine_job {
 	const struct ring_ops *ops;    /* tests: a layer of their own instead; NULL: by @engine */
 	enum config_payload payload;
 	uint64_t run_tag, seed;
+	/* The soak's workload. Each request in flight is a client: with @fsync_every N it writes N blocks, one after the
+	 * other, then waits for fdatasync() of the last one's file. */
+	enum config_workload workload;
+	unsigned read_percent; /* random-mixed */
+	uint64_t fsync_every;  /* 0: never */
+	double requests_per_s; /* 0: as fast as the queue depth allows */
+	/* With requests_per_s: every request has an intended time, kept whatever happens, and its latency counts from
+	 * there. Else a late request moves the ones behind it, and latency counts from the submission. */
+	bool is_open_loop;
+	struct ledger *ledger;	 /* NULL: none is kept */
+	uint64_t first_sequence; /* of this start of the service, see ledger.h */
 	/* Fill only, may be NULL: called by the worker before the first write to file @index. */
 	void (*before_file)(void *arg, unsigned index);
 	void *before_file_arg;
@@ -52,14 +64,17 @@ struct engine_totals {
 	uint64_t read_ns;     /* monotonic time of this cut */
 	uint64_t
 		last_completion_ns; /* start of the stall clock: last completion of any worker, or the start */
-	struct hist lat;	    /* submit to complete */
+	uint64_t commits;	    /* fdatasync() completed */
+	struct hist lat;	    /* submit to complete, of reads and writes */
+	struct hist
+		commit_lat; /* from the submission of a client's last write to the end of its fdatasync() */
 };
 
 struct engine_error {
 	uint64_t offset_bytes; /* of the request in the target */
 	int error;	       /* positive errno as the kernel gave it */
-	bool is_write;
-	uint64_t at_ns; /* monotonic */
+	const char *what;      /* "write", "read" or "fdatasync" */
+	uint64_t at_ns;	       /* monotonic */
 };
 
 /* How a fill ended. */

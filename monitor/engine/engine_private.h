@@ -25,15 +25,19 @@ struct worker_counters {
 	_Atomic uint64_t inflight;    /* now */
 	_Atomic uint64_t inflight_ns; /* integrated up to since_ns */
 	_Atomic uint64_t since_ns;
-	_Atomic uint64_t lat[HIST_BUCKETS];
+	_Atomic uint64_t commits;
+	_Atomic uint64_t lat[HIST_BUCKETS], commit_lat[HIST_BUCKETS];
 };
 
 struct slot {
-	uint64_t submit_ns;    /* 0: not yet passed on */
+	uint64_t submit_ns; /* 0: not yet passed on */
+	uint64_t write_ns;  /* submit_ns of the last write, while its sync is under way */
+	uint64_t sequence;
+	uint64_t unsynced;     /* writes since the client's last sync */
 	uint64_t offset_bytes; /* in the target */
 	uint32_t bytes, done_bytes;
-	bool is_write;
-	uint8_t *buffer;
+	enum ring_verb verb;
+	uint8_t *buffer, *read_buffer;
 	uint64_t *body_hashes;
 };
 
@@ -62,6 +66,9 @@ struct worker {
 	int64_t wall_ns; /* of the last look at the clock: good enough for stamps */
 	uint64_t completed;
 	unsigned wait_least;
+	/* Paced only: slots without work, and when the next request is due. */
+	unsigned *idle, idle_count;
+	double due_ns, pace_ns;
 	uint64_t fill_next_bytes, fill_limit_bytes;
 	unsigned fill_file; /* first file not yet announced by before_file */
 	int fill_error;

@@ -65,7 +65,9 @@ static void libaio_queue(struct ring *ring, const struct ring_request *request)
 	struct iocb *iocb = &ring->iocbs[request->slot];
 	int fd = ring->fds[request->file];
 
-	if (request->is_write)
+	if (request->verb == RING_SYNC)
+		io_prep_fdsync(iocb, fd);
+	else if (request->verb == RING_WRITE)
 		io_prep_pwrite(iocb, fd, request->buffer, request->bytes, (long long)request->offset_bytes);
 	else
 		io_prep_pread(iocb, fd, request->buffer, request->bytes, (long long)request->offset_bytes);
@@ -95,15 +97,21 @@ static int libaio_submit(struct ring *ring)
 	return 0;
 }
 
-static int libaio_reap(struct ring *ring, unsigned least, struct ring_completion *out, unsigned most)
+static int libaio_reap(
+	struct ring *ring, unsigned least, uint64_t timeout_ns, struct ring_completion *out, unsigned most)
 {
+	struct timespec timeout = {
+		.tv_sec = (time_t)(timeout_ns / 1000000000),
+		.tv_nsec = (long)(timeout_ns % 1000000000),
+	};
 	int count, rc = libaio_submit(ring);
 
 	if (rc < 0 && rc != -EAGAIN)
 		return rc;
 	if (most > ring->depth)
 		most = ring->depth;
-	count = io_getevents(ring->context, (long)least, (long)most, ring->events, NULL);
+	count = io_getevents(ring->context, (long)least, (long)most, ring->events,
+		timeout_ns == RING_FOREVER ? NULL : &timeout);
 	for (int i = 0; i < count; i++) {
 		out[i].slot = (unsigned)(uintptr_t)ring->events[i].data;
 		out[i].result = (int)(long)ring->events[i].res;

@@ -30,7 +30,7 @@ static void null_close(struct ring *ring)
 static void null_queue(struct ring *ring, const struct ring_request *request)
 {
 	ring->done[ring->queued].slot = request->slot;
-	ring->done[ring->queued++].result = (int)request->bytes;
+	ring->done[ring->queued++].result = request->verb == RING_SYNC ? 0 : (int)request->bytes;
 }
 
 static int null_submit(struct ring *ring)
@@ -39,11 +39,13 @@ static int null_submit(struct ring *ring)
 	return 0;
 }
 
-static int null_reap(struct ring *ring, unsigned least, struct ring_completion *out, unsigned most)
+static int null_reap(
+	struct ring *ring, unsigned least, uint64_t timeout_ns, struct ring_completion *out, unsigned most)
 {
 	unsigned count = ring->queued < most ? ring->queued : most;
 
 	(void)least;
+	(void)timeout_ns;
 	for (unsigned i = 0; i < count; i++)
 		out[i] = ring->done[ring->queued - count + i];
 	ring->queued -= count;

@@ -11,6 +11,8 @@
 
 #define OPS_NOTES_MAX 256
 
+#define RING_FOREVER UINT64_MAX
+
 struct ring; /* private to each implementation */
 
 struct ring_setup {
@@ -21,10 +23,12 @@ struct ring_setup {
 	size_t arena_bytes;
 };
 
+enum ring_verb { RING_WRITE, RING_READ, RING_SYNC /* fdatasync() of the file; no buffer */ };
+
 struct ring_request {
 	unsigned slot; /* 0..depth-1, returned by the completion */
 	unsigned file; /* index into fds */
-	bool is_write;
+	enum ring_verb verb;
 	uint8_t *buffer; /* inside the arena */
 	uint32_t bytes;
 	uint64_t offset_bytes; /* in the file */
@@ -32,7 +36,7 @@ struct ring_request {
 
 struct ring_completion {
 	unsigned slot;
-	int result; /* bytes or negative errno */
+	int result; /* bytes (0 for a sync) or negative errno */
 };
 
 struct ring_ops {
@@ -44,9 +48,10 @@ struct ring_ops {
 	void (*queue)(struct ring *ring, const struct ring_request *request);
 	/* Pass all queued requests to the kernel. 0, or -errno: then what was not taken stays queued. */
 	int (*submit)(struct ring *ring);
-	/* Wait until @least completions are there (0: do not wait) and collect up to @most. Count, or -EINTR. Also
-	 * submits what is queued where that saves a call. */
-	int (*reap)(struct ring *ring, unsigned least, struct ring_completion *out, unsigned most);
+	/* Wait until @least completions are there (0: do not wait) or @timeout_ns have passed (RING_FOREVER: no limit)
+	 * and collect up to @most. Count, or -EINTR. Also submits what is queued where that saves a call. */
+	int (*reap)(struct ring *ring, unsigned least, uint64_t timeout_ns, struct ring_completion *out,
+		unsigned most);
 };
 
 extern const struct ring_ops uring_ops, libaio_ops, null_ops;

@@ -107,13 +107,15 @@ static void uring_queue(struct ring *ring, const struct ring_request *request)
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring->uring);
 	int file = ring->fds ? ring->fds[request->file] : (int)request->file;
 
-	if (ring->has_buffers && request->is_write)
+	if (request->verb == RING_SYNC)
+		io_uring_prep_fsync(sqe, file, IORING_FSYNC_DATASYNC);
+	else if (ring->has_buffers && request->verb == RING_WRITE)
 		io_uring_prep_write_fixed(
 			sqe, file, request->buffer, request->bytes, request->offset_bytes, 0);
 	else if (ring->has_buffers)
 		io_uring_prep_read_fixed(
 			sqe, file, request->buffer, request->bytes, request->offset_bytes, 0);
-	else if (request->is_write)
+	else if (request->verb == RING_WRITE)
 		io_uring_prep_write(sqe, file, request->buffer, request->bytes, request->offset_bytes);
 	else
 		io_uring_prep_read(sqe, file, request->buffer, request->bytes, request->offset_bytes);
@@ -133,24 +135,41 @@ static int uring_submit(struct ring *ring)
 			continue;
 		if (rc < 0)
 			return rc;
-		ring->queued -= (unsigned)rc;
+		ring->queued = io_uring_sq_ready(&ring->uring);
 	}
 	return 0;
 }
 
-static int uring_reap(struct ring *ring, unsigned least, struct ring_completion *out, unsigned most)
+/* One call submits, lets deferred completions in, and waits. */
+static int uring_enter(struct ring *ring, unsigned least, uint64_t timeout_ns)
+{
+	struct __kernel_timespec timeout = {
+		.tv_sec = (long long)(timeout_ns / 1000000000),
+		.tv_nsec = (long long)(timeout_ns % 1000000000),
+	};
+	struct io_uring_cqe *first;
+	int rc;
+
+	if (timeout_ns == RING_FOREVER || least == 0)
+		rc = io_uring_submit_and_wait(&ring->uring, least);
+	else
+		rc = io_uring_submit_and_wait_timeout(&ring->uring, &first, least, &timeout, NULL);
+	/* The kernel took all that was queued, or says how many. */
+	ring->queued = io_uring_sq_ready(&ring->uring);
+	return rc < 0 && rc != -EAGAIN && rc != -EBUSY && rc != -ETIME ? rc : 0;
+}
+
+static int uring_reap(
+	struct ring *ring, unsigned least, uint64_t timeout_ns, struct ring_completion *out, unsigned most)
 {
 	struct io_uring_cqe *cqe;
 	unsigned head, count = 0;
 	int rc;
 
-	/* One call submits, lets deferred completions in, and waits. */
 	if (ring->queued || io_uring_cq_ready(&ring->uring) < least) {
-		rc = io_uring_submit_and_wait(&ring->uring, least);
-		if (rc < 0 && rc != -EAGAIN && rc != -EBUSY)
+		rc = uring_enter(ring, least, timeout_ns);
+		if (rc < 0)
 			return rc;
-		if (rc > 0)
-			ring->queued -= (unsigned)rc;
 	} else if (ring->is_deferred && least == 0) {
 		(void)io_uring_get_events(&ring->uring);
 	}

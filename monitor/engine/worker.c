@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "engine/ledger.h"
 
 /* Requests passed to the kernel at a time while refilling: small, so that the device does not idle while a large
  * batch is prepared. */
@@ -67,6 +68,10 @@ static void stall_clock_touch(struct engine *engine, uint64_t now_ns)
 
 static void error_keep(struct engine *engine, const struct slot *slot, int error, uint64_t now_ns)
 {
+	static const char *const what[] = {
+		[RING_WRITE] = "write", [RING_READ] = "read", [RING_SYNC] = "fdatasync"
+	};
+
 	(void)pthread_mutex_lock(&engine->error_lock);
 	if (engine->error_count < ENGINE_ERRORS) {
 		unsigned at = (engine->error_first + engine->error_count++) % ENGINE_ERRORS;
@@ -74,7 +79,7 @@ static void error_keep(struct engine *engine, const struct slot *slot, int error
 		engine->errors[at] = (struct engine_error){
 			.offset_bytes = slot->offset_bytes + slot->done_bytes,
 			.error = error,
-			.is_write = slot->is_write,
+			.what = what[slot->verb],
 			.at_ns = now_ns,
 		};
 	}
@@ -89,8 +94,8 @@ static void slot_queue(struct worker *worker, unsigned index)
 	struct ring_request request = {
 		.slot = index,
 		.file = (unsigned)(at / engine->job.file_bytes),
-		.is_write = slot->is_write,
-		.buffer = slot->buffer + slot->done_bytes,
+		.verb = slot->verb,
+		.buffer = (slot->verb == RING_READ ? slot->read_buffer : slot->buffer) + slot->done_bytes,
 		.bytes = slot->bytes - slot->done_bytes,
 		.offset_bytes = at % engine->job.file_bytes,
 	};
@@ -168,38 +173,110 @@ static bool fill_pick(struct worker *worker, uint64_t *offset, uint32_t *bytes)
 	return true;
 }
 
-/* Put a fresh request into a free slot. False when there is nothing more to do. */
-static bool slot_refill(struct worker *worker, unsigned index)
+static bool soak_reads_next(struct worker *worker)
+{
+	const struct engine_job *job = &worker->engine->job;
+
+	if (job->workload == WORKLOAD_RANDOM_MIXED)
+		return random_below(&worker->random, 100) < job->read_percent;
+	return job->workload == WORKLOAD_RANDOM_READ;
+}
+
+/* Tell the ledger of every block of a write: a soak's is one, a fill's are many. */
+static void ledger_tell(const struct engine *engine, const struct slot *slot,
+	void (*tell)(struct ledger *ledger, uint64_t block, uint64_t sequence))
+{
+	uint64_t block = slot->offset_bytes / engine->job.block_bytes;
+	uint64_t end = (slot->offset_bytes + slot->bytes) / engine->job.block_bytes;
+
+	for (; block < end; block++)
+		tell(engine->job.ledger, block, slot->sequence);
+}
+
+static void ledger_tell_submit(struct ledger *ledger, uint64_t block, uint64_t sequence)
+{
+	(void)sequence;
+	ledger_submit(ledger, block);
+}
+
+static void ledger_tell_fail(struct ledger *ledger, uint64_t block, uint64_t sequence)
+{
+	(void)sequence;
+	ledger_fail(ledger, block);
+}
+
+static void write_stamp(struct worker *worker, struct slot *slot)
+{
+	const struct engine_job *job = &worker->engine->job;
+	const struct payload_stamp stamp = {
+		.run_tag = job->run_tag,
+		.sector = slot->offset_bytes / PAYLOAD_SECTOR_BYTES,
+		.sequence = worker->sequence,
+		.wall_ns = worker->wall_ns,
+	};
+
+	slot->sequence = worker->sequence++;
+	if (job->payload == PAYLOAD_RANDOM)
+		payload_stamp(slot->buffer, slot->bytes, &stamp, slot->body_hashes);
+	if (job->ledger)
+		ledger_tell(worker->engine, slot, ledger_tell_submit);
+}
+
+/* Put a fresh request into a free slot. False when there is nothing more to do. @intended_ns: when it should have
+ * been issued, 0: now. */
+static bool slot_issue(struct worker *worker, unsigned index, uint64_t intended_ns)
 {
 	struct engine *engine = worker->engine;
 	struct slot *slot = &worker->slots[index];
-	struct payload_stamp stamp;
 
-	worker->busy_offsets[index] = OFFSET_NONE;
-	if (atomic_load_explicit(&engine->stop, memory_order_relaxed))
-		return false;
 	if (engine->job.is_fill) {
 		if (!fill_pick(worker, &slot->offset_bytes, &slot->bytes))
 			return false;
+		slot->verb = RING_WRITE;
 	} else {
 		slot->offset_bytes = soak_pick_block(worker);
 		slot->bytes = engine->job.block_bytes;
+		slot->verb = soak_reads_next(worker) ? RING_READ : RING_WRITE;
 	}
 	worker->busy_offsets[index] = slot->offset_bytes;
-	slot->submit_ns = 0;
-	slot->is_write = true;
+	slot->submit_ns = intended_ns;
 	slot->done_bytes = 0;
-	if (engine->job.payload == PAYLOAD_RANDOM) {
-		stamp = (struct payload_stamp){
-			.run_tag = engine->job.run_tag,
-			.sector = slot->offset_bytes / PAYLOAD_SECTOR_BYTES,
-			.sequence = worker->sequence++,
-			.wall_ns = worker->wall_ns,
-		};
-		payload_stamp(slot->buffer, slot->bytes, &stamp, slot->body_hashes);
-	}
+	if (slot->verb == RING_WRITE)
+		write_stamp(worker, slot);
 	slot_queue(worker, index);
 	return true;
+}
+
+/* The client has written its share: wait for fdatasync() before it goes on. */
+static void slot_sync(struct worker *worker, unsigned index)
+{
+	struct slot *slot = &worker->slots[index];
+
+	slot->verb = RING_SYNC;
+	slot->write_ns = slot->submit_ns;
+	slot->submit_ns = 0;
+	slot->done_bytes = 0;
+	slot->unsynced = 0;
+	slot_queue(worker, index);
+}
+
+/* The slot's client goes on: with its sync, at its time, or at once. */
+static void slot_refill(struct worker *worker, unsigned index)
+{
+	struct engine *engine = worker->engine;
+	struct slot *slot = &worker->slots[index];
+
+	if (engine->job.fsync_every && slot->unsynced >= engine->job.fsync_every) {
+		slot_sync(worker, index);
+		return;
+	}
+	worker->busy_offsets[index] = OFFSET_NONE;
+	if (atomic_load_explicit(&engine->stop, memory_order_relaxed))
+		return;
+	if (worker->pace_ns > 0)
+		worker->idle[worker->idle_count++] = index;
+	else
+		(void)slot_issue(worker, index, 0);
 }
 
 /* The fill is contiguous up to the lowest request that is still under way or was refused for lack of room. */
@@ -221,37 +298,60 @@ static bool is_full(const struct engine_job *job, int error)
 
 static void slot_fail(struct worker *worker, struct slot *slot, int error, uint64_t now_ns)
 {
-	if (is_full(&worker->engine->job, error)) {
+	struct engine *engine = worker->engine;
+
+	if (slot->verb == RING_WRITE && engine->job.ledger)
+		ledger_tell(engine, slot, ledger_tell_fail);
+	if (is_full(&engine->job, error)) {
 		if (slot->offset_bytes < worker->fill_limit_bytes)
 			worker->fill_limit_bytes = slot->offset_bytes;
 		worker->fill_error = error;
 		return;
 	}
 	counter_add(&worker->counters.errors, 1);
-	error_keep(worker->engine, slot, error, now_ns);
+	error_keep(engine, slot, error, now_ns);
 }
 
-/* True when the slot is free again. */
-static bool slot_complete(struct worker *worker, unsigned index, int result, uint64_t now_ns)
+static void slot_count(struct worker *worker, struct slot *slot, uint64_t now_ns)
 {
 	struct worker_counters *counters = &worker->counters;
+
+	if (slot->verb == RING_SYNC) {
+		counter_add(&counters->commits, 1);
+		counter_add(&counters->commit_lat[hist_index(now_ns - slot->write_ns)], 1);
+		return;
+	}
+	counter_add(&counters->lat[hist_index(now_ns - slot->submit_ns)], 1);
+	if (slot->verb == RING_READ) {
+		counter_add(&counters->read_bytes, slot->bytes);
+		counter_add(&counters->read_ios, 1);
+		return;
+	}
+	counter_add(&counters->write_bytes, slot->bytes);
+	counter_add(&counters->write_ios, 1);
+	slot->unsynced++;
+	if (worker->engine->job.ledger)
+		ledger_tell(worker->engine, slot, ledger_ack);
+}
+
+/* True when the slot's request is over. */
+static bool slot_complete(struct worker *worker, unsigned index, int result, uint64_t now_ns)
+{
 	struct slot *slot = &worker->slots[index];
+	bool is_short = slot->verb != RING_SYNC && result > 0 &&
+			slot->done_bytes + (uint32_t)result < slot->bytes;
 
 	worker->inflight--;
-	if (result == -EAGAIN || result == -EINTR ||
-		(result > 0 && slot->done_bytes + (uint32_t)result < slot->bytes)) {
+	if (result == -EAGAIN || result == -EINTR || is_short) {
 		/* Refused for now or short: the rest goes out again and is part of the same request. */
-		slot->done_bytes += result > 0 ? (uint32_t)result : 0;
+		slot->done_bytes += is_short ? (uint32_t)result : 0;
 		slot_queue(worker, index);
 		return false;
 	}
-	if (result <= 0) {
+	if (result < 0 || (result == 0 && slot->verb != RING_SYNC))
 		slot_fail(worker, slot, result ? -result : EIO, now_ns);
-		return true;
-	}
-	counter_add(slot->is_write ? &counters->write_bytes : &counters->read_bytes, slot->bytes);
-	counter_add(slot->is_write ? &counters->write_ios : &counters->read_ios, 1);
-	counter_add(&counters->lat[hist_index(now_ns - slot->submit_ns)], 1);
+	else
+		slot_count(worker, slot, now_ns);
 	return true;
 }
 
@@ -259,15 +359,15 @@ static bool slot_complete(struct worker *worker, unsigned index, int result, uin
 static void group_handle(
 	struct worker *worker, const struct ring_completion *done, unsigned count, uint64_t now_ns)
 {
-	bool is_free[SUBMIT_GROUP];
+	bool is_over[SUBMIT_GROUP];
 
 	counters_open(&worker->counters);
 	for (unsigned i = 0; i < count; i++)
-		is_free[i] = slot_complete(worker, done[i].slot, done[i].result, now_ns);
+		is_over[i] = slot_complete(worker, done[i].slot, done[i].result, now_ns);
 	counters_close(&worker->counters);
 	for (unsigned i = 0; i < count; i++)
-		if (is_free[i])
-			(void)slot_refill(worker, done[i].slot);
+		if (is_over[i])
+			slot_refill(worker, done[i].slot);
 }
 
 static int batch_handle(struct worker *worker, unsigned count)
@@ -298,8 +398,7 @@ static int queue_prime(struct worker *worker)
 	worker->wall_ns = clock_wall_ns();
 	atomic_store_explicit(&worker->counters.since_ns, clock_mono_ns(), memory_order_relaxed);
 	for (unsigned i = 0; i < worker->depth && rc == 0; i++) {
-		if (!slot_refill(worker, i))
-			break;
+		slot_refill(worker, i);
 		if (worker->group_count >= SUBMIT_GROUP)
 			rc = group_submit(worker);
 	}
@@ -307,16 +406,61 @@ static int queue_prime(struct worker *worker)
 	return rc;
 }
 
+/* Issue what is due. How long to wait for the next due time, RING_FOREVER when a completion must come first. */
+static uint64_t pace(struct worker *worker)
+{
+	const struct engine_job *job = &worker->engine->job;
+	double now_ns = (double)clock_mono_ns();
+
+	if (worker->due_ns <= 0)
+		worker->due_ns = now_ns;
+	/* Only an open loop owes the past. */
+	if (!job->is_open_loop && worker->due_ns < now_ns - worker->pace_ns)
+		worker->due_ns = now_ns;
+	while (worker->idle_count && worker->due_ns <= now_ns) {
+		unsigned index = worker->idle[--worker->idle_count];
+
+		if (!slot_issue(worker, index, job->is_open_loop ? (uint64_t)worker->due_ns : 0))
+			break;
+		worker->due_ns += worker->pace_ns;
+	}
+	group_time(worker);
+	return worker->idle_count ? (uint64_t)(worker->due_ns - now_ns) : RING_FOREVER;
+}
+
+/* Wait for a due time with nothing in flight; engine_stop() interrupts it. */
+static void pace_sleep(uint64_t ns)
+{
+	const struct timespec pause = {
+		.tv_sec = (time_t)(ns / NS_PER_S),
+		.tv_nsec = (long)(ns % NS_PER_S),
+	};
+
+	(void)nanosleep(&pause, NULL);
+}
+
 /* Until stopped or out of work, and nothing is in flight. Negative errno when the ring itself failed. */
 static int worker_loop(struct worker *worker)
 {
+	struct engine *engine = worker->engine;
+	uint64_t timeout_ns = RING_FOREVER;
 	int rc = queue_prime(worker);
 
-	while (rc >= 0 && worker->inflight) {
-		unsigned least = worker->wait_least < worker->inflight ? worker->wait_least
-								       : worker->inflight;
+	while (rc >= 0) {
+		unsigned least = worker->wait_least;
 
-		rc = worker->engine->ops->reap(worker->ring, least, worker->completions, worker->depth);
+		if (worker->pace_ns > 0 && !atomic_load_explicit(&engine->stop, memory_order_relaxed)) {
+			timeout_ns = pace(worker);
+			if (!worker->inflight) {
+				pace_sleep(timeout_ns);
+				continue;
+			}
+		}
+		if (!worker->inflight)
+			break;
+		if (least > worker->inflight)
+			least = worker->inflight;
+		rc = engine->ops->reap(worker->ring, least, timeout_ns, worker->completions, worker->depth);
 		if (rc == -EINTR)
 			rc = 0;
 		else if (rc > 0)
@@ -423,21 +567,28 @@ int worker_init(struct worker *worker, struct engine *engine, unsigned index, un
 	uint32_t request_bytes = engine->request_bytes;
 	size_t hashes = request_bytes / PAYLOAD_SECTOR_BYTES;
 	uint64_t seed = engine->job.seed + index;
+	bool has_reads = !engine->job.is_fill && engine->job.workload != WORKLOAD_RANDOM_WRITE;
 
 	worker->engine = engine;
 	worker->index = index;
 	worker->depth = depth;
 	worker->wait_least = 1;
+	worker->sequence = engine->job.first_sequence;
+	if (engine->job.requests_per_s > 0)
+		worker->pace_ns = (double)engine->worker_count * 1e9 / engine->job.requests_per_s;
 	worker->fill_next_bytes = engine->job.from_bytes;
 	worker->fill_limit_bytes = engine->job.to_bytes;
 	worker->fill_file = (unsigned)(engine->job.from_bytes / engine->job.file_bytes);
-	/* Whole huge pages: a block is then one physical segment. */
-	worker->arena_bytes = ((size_t)depth * request_bytes + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
+	/* Whole huge pages: a block is then one physical segment. Reads go elsewhere: bodies and their hashes belong
+	 * together. */
+	worker->arena_bytes = ((size_t)depth * request_bytes * (has_reads ? 2 : 1) + HUGE_PAGE_BYTES - 1) &
+			      ~(HUGE_PAGE_BYTES - 1);
 	worker->arena = aligned_alloc(HUGE_PAGE_BYTES, worker->arena_bytes);
 	worker->slots = calloc(depth, sizeof(*worker->slots));
 	worker->group = calloc(depth, sizeof(*worker->group));
 	worker->completions = calloc(depth, sizeof(*worker->completions));
 	worker->busy_offsets = calloc(depth, sizeof(*worker->busy_offsets));
+	worker->idle = calloc(depth, sizeof(*worker->idle));
 	worker->hashes = calloc(depth * hashes, sizeof(*worker->hashes));
 	if (!worker->arena || !worker->slots || !worker->group || !worker->completions ||
 		!worker->busy_offsets || !worker->hashes)
@@ -450,6 +601,7 @@ int worker_init(struct worker *worker, struct engine *engine, unsigned index, un
 
 		worker->busy_offsets[i] = OFFSET_NONE;
 		slot->buffer = worker->arena + (size_t)i * request_bytes;
+		slot->read_buffer = has_reads ? slot->buffer + (size_t)depth * request_bytes : NULL;
 		slot->body_hashes = worker->hashes + i * hashes;
 		if (engine->job.payload == PAYLOAD_RANDOM)
 			payload_make_bodies(
@@ -465,5 +617,6 @@ void worker_fini(struct worker *worker)
 	free(worker->group);
 	free(worker->completions);
 	free(worker->busy_offsets);
+	free(worker->idle);
 	free(worker->hashes);
 }

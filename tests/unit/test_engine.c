@@ -223,12 +223,14 @@ static int scripted_answer(const struct ring_request *request)
 	return (int)request->bytes;
 }
 
-static int scripted_reap(struct ring *opaque, unsigned least, struct ring_completion *out, unsigned most)
+static int scripted_reap(
+	struct ring *opaque, unsigned least, uint64_t timeout_ns, struct ring_completion *out, unsigned most)
 {
 	struct scripted *ring = (struct scripted *)opaque;
 	unsigned count = ring->count > 1 ? ring->count / 2 : ring->count;
 
 	(void)least;
+	(void)timeout_ns;
 	(void)most;
 	sleep_ms(1);
 	if (atomic_load(&scripted_hangs))
@@ -317,7 +319,7 @@ static void test_failed_writes_are_counted_and_kept_and_the_run_goes_on(void **s
 	while (engine_next_error(engine, &error)) {
 		kept++;
 		assert_int_equal(error.error, EIO);
-		assert_true(error.is_write);
+		assert_string_equal(error.what, "write");
 		assert_true(error.offset_bytes < (uint64_t)FILES * FILE_BYTES);
 		assert_int_equal(error.offset_bytes % 4096, 0);
 	}
