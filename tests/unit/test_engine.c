@@ -382,6 +382,163 @@ static void test_a_stall_runs_the_clock_and_a_hung_engine_says_so(void **state)
 	engine_free(engine);
 }
 
+/* How many of each verb the layer saw, and the most that were queued at once. */
+static _Atomic unsigned seen_writes, seen_reads, seen_syncs;
+
+static int counted_reap(
+	struct ring *opaque, unsigned least, uint64_t timeout_ns, struct ring_completion *out, unsigned most)
+{
+	struct scripted *ring = (struct scripted *)opaque;
+	unsigned count = ring->count;
+
+	(void)least;
+	(void)most;
+	if (timeout_ns > 200 * NS_PER_US)
+		timeout_ns = 200 * NS_PER_US;
+	(void)usleep((unsigned)(timeout_ns / NS_PER_US));
+	for (unsigned i = 0; i < count; i++) {
+		const struct ring_request *request = &ring->queue[i];
+
+		atomic_fetch_add(request->verb == RING_WRITE  ? &seen_writes
+				 : request->verb == RING_READ ? &seen_reads
+							      : &seen_syncs,
+			1);
+		out[i].slot = request->slot;
+		out[i].result = request->verb == RING_SYNC ? 0 : (int)request->bytes;
+	}
+	ring->count = 0;
+	return (int)count;
+}
+
+static const struct ring_ops counted_ops = {
+	.name = "counted",
+	.open = scripted_open,
+	.close = scripted_close,
+	.queue = scripted_queue,
+	.submit = scripted_submit,
+	.reap = counted_reap,
+};
+
+/* Soak by @job over counted_ops for @ms and read the totals. */
+static void counted_soak(struct engine_job *job, unsigned ms, struct engine_totals *totals)
+{
+	static const int no_fds[FILES] = { -1, -1, -1 };
+	struct engine *engine;
+
+	atomic_store(&seen_writes, 0);
+	atomic_store(&seen_reads, 0);
+	atomic_store(&seen_syncs, 0);
+	job->fds = no_fds;
+	job->ops = &counted_ops;
+	engine = engine_make(job);
+	sleep_ms(ms);
+	assert_true(engine_stop(engine, NS_PER_S));
+	engine_read(engine, totals);
+	engine_free(engine);
+	assert_int_equal(totals->write_ios, atomic_load(&seen_writes));
+	assert_int_equal(totals->read_ios, atomic_load(&seen_reads));
+	assert_int_equal(totals->commits, atomic_load(&seen_syncs));
+	assert_int_equal(totals->write_bytes, totals->write_ios * BLOCK);
+	assert_int_equal(totals->read_bytes, totals->read_ios * BLOCK);
+	assert_int_equal(hist_total(&totals->lat), totals->write_ios + totals->read_ios);
+	assert_int_equal(hist_total(&totals->commit_lat), totals->commits);
+}
+
+static void test_reads_and_mixes_have_their_share(void **state)
+{
+	static struct engine_totals totals;
+	const struct fixture fixture = { .fds = { 0 } };
+	struct engine_job job = job_make(&fixture, ENGINE_AUTO);
+
+	(void)state;
+	job.workload = WORKLOAD_RANDOM_READ;
+	counted_soak(&job, 100, &totals);
+	assert_true(totals.read_ios > 500);
+	assert_int_equal(totals.write_ios, 0);
+	job.workload = WORKLOAD_RANDOM_MIXED;
+	job.read_percent = 70;
+	counted_soak(&job, 300, &totals);
+	/* Six standard deviations of the share at a thousand requests and more. */
+	assert_true(totals.read_ios + totals.write_ios > 1000);
+	assert_in_range(totals.read_ios * 100 / (totals.read_ios + totals.write_ios), 61, 79);
+}
+
+static void test_a_client_commits_after_its_writes(void **state)
+{
+	static struct engine_totals totals;
+	const struct fixture fixture = { .fds = { 0 } };
+	struct engine_job job = job_make(&fixture, ENGINE_AUTO);
+
+	(void)state;
+	job.fsync_every = 1;
+	counted_soak(&job, 100, &totals);
+	assert_true(totals.commits > 200);
+	/* A stop leaves no write without its commit. */
+	assert_int_equal(totals.commits, totals.write_ios);
+	job.fsync_every = 5;
+	counted_soak(&job, 200, &totals);
+	assert_true(totals.commits > 50);
+	assert_in_range(totals.write_ios - totals.commits * 5, 0, 9 * 4);
+}
+
+static void test_a_rate_is_kept(void **state)
+{
+	static struct engine_totals totals;
+	const struct fixture fixture = { .fds = { 0 } };
+	struct engine_job job = job_make(&fixture, ENGINE_AUTO);
+
+	(void)state;
+	job.requests_per_s = 2000;
+	counted_soak(&job, 1000, &totals);
+	/* The layer could do ten times that; a busy machine may fall behind. */
+	assert_in_range(totals.write_ios, 1200, 2100);
+	job.is_open_loop = true;
+	counted_soak(&job, 1000, &totals);
+	assert_in_range(totals.write_ios, 1800, 2200);
+}
+
+/* A layer that completes nothing for a while, then everything. */
+static int pausing_reap(
+	struct ring *opaque, unsigned least, uint64_t timeout_ns, struct ring_completion *out, unsigned most)
+{
+	if (atomic_load(&scripted_hangs)) {
+		sleep_ms(1);
+		return 0;
+	}
+	return counted_reap(opaque, least, timeout_ns, out, most);
+}
+
+static void test_an_open_loop_counts_latency_from_the_intended_time(void **state)
+{
+	static const int no_fds[FILES] = { -1, -1, -1 };
+	static struct engine_totals totals;
+	const struct fixture fixture = { .fds = { 0 } };
+	struct engine_job job = job_make(&fixture, ENGINE_AUTO);
+	struct ring_ops ops = counted_ops;
+	struct engine *engine;
+
+	(void)state;
+	ops.reap = pausing_reap;
+	job.fds = no_fds;
+	job.ops = &ops;
+	job.requests_per_s = 1000;
+	job.is_open_loop = true;
+	engine = engine_make(&job);
+	sleep_ms(200);
+	atomic_store(&scripted_hangs, true);
+	sleep_ms(500);
+	atomic_store(&scripted_hangs, false);
+	sleep_ms(300);
+	assert_true(engine_stop(engine, NS_PER_S));
+	engine_read(engine, &totals);
+	engine_free(engine);
+	/* Nine requests were under way; the five hundred behind them waited too: half of all were late by up to 0.5 s,
+	 * which a closed loop would not have told. */
+	assert_in_range(hist_percentile_ns(&totals.lat, 100) / NS_PER_MS, 450, 700);
+	assert_in_range(hist_percentile_ns(&totals.lat, 75) / NS_PER_MS, 150, 500);
+	assert_in_range(totals.write_ios, 900, 1100);
+}
+
 static void test_impossible_jobs_are_refused_with_the_reason(void **state)
 {
 	struct fixture fixture = { .fds = { -1, -1, -1 } };
@@ -410,6 +567,10 @@ int main(void)
 		cmocka_unit_test(test_failed_writes_are_counted_and_kept_and_the_run_goes_on),
 		cmocka_unit_test(test_a_full_target_ends_the_fill_at_the_first_refused_byte),
 		cmocka_unit_test(test_a_stall_runs_the_clock_and_a_hung_engine_says_so),
+		cmocka_unit_test(test_reads_and_mixes_have_their_share),
+		cmocka_unit_test(test_a_client_commits_after_its_writes),
+		cmocka_unit_test(test_a_rate_is_kept),
+		cmocka_unit_test(test_an_open_loop_counts_latency_from_the_intended_time),
 		cmocka_unit_test(test_impossible_jobs_are_refused_with_the_reason),
 	};
 
