@@ -15,7 +15,9 @@
 #define CACHE_LINE    64
 #define ENGINE_ERRORS 256
 #define OFFSET_NONE   UINT64_MAX
-#define FILL_DEPTH    4
+/* Buckets of a worker's filter of blocks in flight: 8 KiB, stays in the first cache. */
+#define BUSY_FILTER 4096
+#define FILL_DEPTH  4
 
 /* Written by its worker alone, in a section bracketed by seq (odd while open); read by anyone. Relaxed single-writer
  * updates compile to plain arithmetic. */
@@ -63,7 +65,10 @@ struct worker {
 	uint64_t *hashes;
 	struct random random;
 	uint64_t sequence;
-	int64_t wall_ns; /* of the last look at the clock: good enough for stamps */
+	int64_t wall_ns;	/* of the last look at the clock: good enough for stamps */
+	int64_t wall_offset_ns; /* to the monotonic clock when the worker started */
+	uint64_t own_blocks;
+	uint16_t busy_filter[BUSY_FILTER];
 	uint64_t completed;
 	unsigned wait_least;
 	/* Paced only: slots without work, and when the next request is due. */

@@ -132,23 +132,37 @@ static int group_submit(struct worker *worker)
 	return rc == -EAGAIN || rc == -EBUSY ? 0 : rc;
 }
 
+/* Counts requests in flight by the low bits of their block: where it says none, none is. */
+static uint16_t *busy_filter(struct worker *worker, uint64_t block)
+{
+	return &worker->busy_filter[block / worker->engine->worker_count % BUSY_FILTER];
+}
+
+static bool is_busy(struct worker *worker, uint64_t block, uint64_t offset)
+{
+	unsigned same = 0;
+
+	if (*busy_filter(worker, block) == 0)
+		return false;
+	for (unsigned i = 0; i < worker->depth; i++)
+		same += worker->busy_offsets[i] == offset;
+	return same > 0;
+}
+
 /* Next random block that has no request in flight. A worker owns the blocks whose number leaves its index when
  * divided by the number of workers, so it alone has to look. */
 static uint64_t soak_pick_block(struct worker *worker)
 {
 	struct engine *engine = worker->engine;
-	uint64_t own = (engine->block_count - worker->index - 1) / engine->worker_count + 1;
+	uint64_t block, offset;
 
-	for (;;) {
-		uint64_t block = random_below(&worker->random, own) * engine->worker_count + worker->index;
-		uint64_t offset = block * engine->job.block_bytes;
-		unsigned same = 0;
-
-		for (unsigned i = 0; i < worker->depth; i++)
-			same += worker->busy_offsets[i] == offset;
-		if (!same)
-			return offset;
-	}
+	do {
+		block = random_below(&worker->random, worker->own_blocks) * engine->worker_count +
+			worker->index;
+		offset = block * engine->job.block_bytes;
+	} while (is_busy(worker, block, offset));
+	++*busy_filter(worker, block);
+	return offset;
 }
 
 static bool fill_pick(struct worker *worker, uint64_t *offset, uint32_t *bytes)
@@ -270,6 +284,8 @@ static void slot_refill(struct worker *worker, unsigned index)
 		slot_sync(worker, index);
 		return;
 	}
+	if (worker->busy_offsets[index] != OFFSET_NONE && !engine->job.is_fill)
+		--*busy_filter(worker, slot->offset_bytes / engine->job.block_bytes);
 	worker->busy_offsets[index] = OFFSET_NONE;
 	if (atomic_load_explicit(&engine->stop, memory_order_relaxed))
 		return;
@@ -355,12 +371,22 @@ static bool slot_complete(struct worker *worker, unsigned index, int result, uin
 	return true;
 }
 
+/* The heads of the sectors, which the next write will stamp, have left the cache while the drive had them: fetch them
+ * all at once, ahead of their use. */
+static void stamps_prefetch(const struct slot *slot)
+{
+	for (uint32_t at = 0; at < slot->bytes; at += PAYLOAD_SECTOR_BYTES)
+		__builtin_prefetch(slot->buffer + at, 1);
+}
+
 /* Count up to SUBMIT_GROUP completions and put fresh requests in their place. */
 static void group_handle(
 	struct worker *worker, const struct ring_completion *done, unsigned count, uint64_t now_ns)
 {
 	bool is_over[SUBMIT_GROUP];
 
+	for (unsigned i = 0; i < count; i++)
+		stamps_prefetch(&worker->slots[done[i].slot]);
 	counters_open(&worker->counters);
 	for (unsigned i = 0; i < count; i++)
 		is_over[i] = slot_complete(worker, done[i].slot, done[i].result, now_ns);
@@ -375,7 +401,7 @@ static int batch_handle(struct worker *worker, unsigned count)
 	uint64_t now_ns = clock_mono_ns();
 	int rc = 0;
 
-	worker->wall_ns = clock_wall_ns();
+	worker->wall_ns = (int64_t)now_ns + worker->wall_offset_ns;
 	stall_clock_touch(worker->engine, now_ns);
 	for (unsigned at = 0; at < count && rc == 0; at += SUBMIT_GROUP) {
 		unsigned some = count - at < SUBMIT_GROUP ? count - at : SUBMIT_GROUP;
@@ -396,6 +422,7 @@ static int queue_prime(struct worker *worker)
 	int rc = 0;
 
 	worker->wall_ns = clock_wall_ns();
+	worker->wall_offset_ns = worker->wall_ns - (int64_t)clock_mono_ns();
 	atomic_store_explicit(&worker->counters.since_ns, clock_mono_ns(), memory_order_relaxed);
 	for (unsigned i = 0; i < worker->depth && rc == 0; i++) {
 		slot_refill(worker, i);
@@ -574,6 +601,8 @@ int worker_init(struct worker *worker, struct engine *engine, unsigned index, un
 	worker->depth = depth;
 	worker->wait_least = 1;
 	worker->sequence = engine->job.first_sequence;
+	if (!engine->job.is_fill)
+		worker->own_blocks = (engine->block_count - index - 1) / engine->worker_count + 1;
 	if (engine->job.requests_per_s > 0)
 		worker->pace_ns = (double)engine->worker_count * 1e9 / engine->job.requests_per_s;
 	worker->fill_next_bytes = engine->job.from_bytes;
