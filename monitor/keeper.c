@@ -14,6 +14,7 @@
 
 #define COMMANDS_MAX 8
 #define REPLIES_MAX  16
+#define FINDINGS_MAX 128
 
 struct keeper {
 	const struct config_drive *drive;
@@ -21,15 +22,19 @@ struct keeper {
 	void *wake_arg;
 	pthread_t thread;
 
-	pthread_mutex_t lock; /* of both queues; held for a copy only */
+	pthread_mutex_t lock; /* of the queues; held for a copy only */
 	pthread_cond_t has_command;
 	struct keeper_command commands[COMMANDS_MAX];
 	struct keeper_reply replies[REPLIES_MAX];
-	unsigned command_first, command_count, reply_first, reply_count;
+	struct verify_finding findings[FINDINGS_MAX];
+	unsigned command_first, command_count, reply_first, reply_count, finding_first, finding_count;
 
 	/* The thread's own. */
 	struct target *target;
 	struct engine *engine;
+	struct verify *verify;
+	struct ledger *ledger;
+	uint64_t first_sequence;
 	enum keeper_verb job;
 	struct text host;
 };
@@ -44,13 +49,65 @@ static void reply_put(struct keeper *keeper, const struct keeper_reply *reply)
 	keeper->wake(keeper->wake_arg);
 }
 
-/* Worker thread: the job is over by itself. */
+/* Worker's or sweep's thread: the job is over by itself. */
 static void job_ended(void *arg)
 {
 	struct keeper *keeper = arg;
 	struct keeper_reply reply = { .answer = KEEPER_ENDED, .verb = keeper->job };
 
 	reply_put(keeper, &reply);
+}
+
+/* Sweep's thread. */
+static void finding_put(void *arg, const struct verify_finding *finding)
+{
+	struct keeper *keeper = arg;
+
+	(void)pthread_mutex_lock(&keeper->lock);
+	if (keeper->finding_count < FINDINGS_MAX)
+		keeper->findings[(keeper->finding_first + keeper->finding_count++) % FINDINGS_MAX] = *finding;
+	(void)pthread_mutex_unlock(&keeper->lock);
+}
+
+static void why_add(char *why, const char *text)
+{
+	size_t used = strlen(why);
+
+	(void)snprintf(why + used, TARGET_WHY_MAX - used, "%s%s", used ? "; " : "", text);
+}
+
+/* A run goes on without its ledger rather than not at all; the verification then says what it could not know. */
+static void ledger_begin(
+	struct keeper *keeper, const struct keeper_command *command, struct keeper_reply *reply)
+{
+	struct ledger_setup setup = {
+		.path = command->ledger_path,
+		.run_tag = command->run_tag,
+		.block_count = target_get_plan(keeper->target)->goal_bytes / keeper->drive->block_bytes,
+		.block_bytes = keeper->drive->block_bytes,
+		.memory_bytes = keeper->drive->ledger_bytes,
+	};
+	char why[LEDGER_WHY_MAX] = "";
+	int rc = -ENOENT;
+
+	if (!command->ledger_path[0])
+		return;
+	if (command->goal_bytes)
+		rc = ledger_open(&setup, command->power_lost, &keeper->ledger, why);
+	if (rc < 0) {
+		if (command->goal_bytes)
+			why_add(reply->why, why);
+		rc = ledger_create(&setup, &keeper->ledger, why);
+	}
+	if (rc == 0)
+		rc = ledger_next_start(keeper->ledger, &keeper->first_sequence, why);
+	if (rc < 0) {
+		why_add(reply->why, why);
+		ledger_close(keeper->ledger);
+		keeper->ledger = NULL;
+		return;
+	}
+	reply->ledger_coverage = ledger_coverage(keeper->ledger);
 }
 
 static int do_open(struct keeper *keeper, const struct keeper_command *command, struct keeper_reply *reply)
@@ -64,6 +121,7 @@ static int do_open(struct keeper *keeper, const struct keeper_command *command, 
 	reply->why[0] = '\0';
 	if (command->discard)
 		rc = target_discard(keeper->target, &reply->discarded, reply->why);
+	ledger_begin(keeper, command, reply);
 	text_fini(&keeper->host);
 	hostinfo_json("", target_get_facts(keeper->target), &keeper->host);
 	return rc;
@@ -72,6 +130,7 @@ static int do_open(struct keeper *keeper, const struct keeper_command *command, 
 static int do_start(struct keeper *keeper, const struct keeper_command *command, struct keeper_reply *reply)
 {
 	const struct target_plan *plan = target_get_plan(keeper->target);
+	const struct config_drive *drive = keeper->drive;
 	struct engine_job job = {
 		.fds = target_get_fds(keeper->target),
 		.fd_count = plan->files,
@@ -79,18 +138,26 @@ static int do_start(struct keeper *keeper, const struct keeper_command *command,
 		.is_fill = command->verb == KEEPER_FILL,
 		.from_bytes = command->from_bytes,
 		.to_bytes = command->to_bytes,
-		.block_bytes = keeper->drive->block_bytes,
-		.threads = keeper->drive->threads,
+		.block_bytes = drive->block_bytes,
+		.threads = command->threads,
 		.queue_depth = command->queue_depth,
-		.engine = keeper->drive->engine,
-		.payload = keeper->drive->payload,
+		.engine = drive->engine,
+		.payload = drive->payload,
+		.workload = drive->workload,
+		.read_percent = drive->read_percent,
+		.fsync_every = drive->fsync_every,
+		.requests_per_s = command->requests_per_s,
+		.is_open_loop = command->is_open_loop,
 		.run_tag = command->run_tag,
 		.seed = command->seed,
+		.ledger = keeper->ledger,
+		.first_sequence = keeper->first_sequence,
 		.before_file = target_reserve_file,
 		.before_file_arg = keeper->target,
 		.on_end = job_ended,
 		.on_end_arg = keeper,
 	};
+	char why[LEDGER_WHY_MAX];
 	int rc;
 
 	keeper->job = command->verb;
@@ -102,9 +169,71 @@ static int do_start(struct keeper *keeper, const struct keeper_command *command,
 		keeper->engine = NULL;
 		return rc;
 	}
+	/* Each engine counts its writes from a start of its own, so that no sequence is given twice. */
+	if (keeper->ledger)
+		(void)ledger_next_start(keeper->ledger, &keeper->first_sequence, why);
 	reply->answer = KEEPER_STARTED;
 	reply->engine = keeper->engine;
 	return 0;
+}
+
+static int do_verify(struct keeper *keeper, const struct keeper_command *command, struct keeper_reply *reply)
+{
+	const struct target_plan *plan = target_get_plan(keeper->target);
+	const struct verify_job job = {
+		.fds = target_get_fds(keeper->target),
+		.fd_count = plan->files,
+		.file_bytes = plan->file_bytes,
+		.to_bytes = command->to_bytes,
+		.block_bytes = keeper->drive->block_bytes,
+		.run_tag = command->run_tag,
+		.ledger = keeper->ledger,
+		.engine = keeper->drive->engine,
+		.on_finding = finding_put,
+		.on_finding_arg = keeper,
+		.on_end = job_ended,
+		.on_end_arg = keeper,
+	};
+	int rc;
+
+	keeper->job = command->verb;
+	rc = verify_start(&job, &keeper->verify, reply->why);
+	if (rc < 0)
+		return rc;
+	reply->answer = KEEPER_STARTED;
+	reply->verify = keeper->verify;
+	return 0;
+}
+
+/* As long as it takes: the kernel ends a hung request with an error sooner or later. */
+static void do_stop(struct keeper *keeper, struct keeper_reply *reply)
+{
+	if (keeper->engine)
+		while (!engine_stop(keeper->engine, 3600 * NS_PER_S))
+			;
+	if (keeper->verify)
+		while (!verify_stop(keeper->verify, 3600 * NS_PER_S))
+			;
+	reply->answer = KEEPER_STOPPED;
+	reply->engine = keeper->engine;
+	reply->verify = keeper->verify;
+}
+
+static int do_epoch(struct keeper *keeper, struct keeper_reply *reply)
+{
+	int rc = ledger_epoch_begin(keeper->ledger);
+
+	if (rc == 0)
+		rc = target_flush(keeper->target, reply->why);
+	return rc < 0 ? rc : ledger_epoch_commit(keeper->ledger, reply->why);
+}
+
+static void do_close(struct keeper *keeper)
+{
+	ledger_close(keeper->ledger);
+	keeper->ledger = NULL;
+	target_close(keeper->target);
+	keeper->target = NULL;
 }
 
 static int command_do(struct keeper *keeper, const struct keeper_command *command, struct keeper_reply *reply)
@@ -115,24 +244,24 @@ static int command_do(struct keeper *keeper, const struct keeper_command *comman
 	case KEEPER_FILL:
 	case KEEPER_SOAK:
 		return do_start(keeper, command, reply);
+	case KEEPER_VERIFY:
+		return do_verify(keeper, command, reply);
 	case KEEPER_STOP:
-		/* As long as it takes: the kernel ends a hung request with an error sooner or later. */
-		if (keeper->engine)
-			while (!engine_stop(keeper->engine, 3600 * NS_PER_S))
-				;
-		reply->answer = KEEPER_STOPPED;
-		reply->engine = keeper->engine;
+		do_stop(keeper, reply);
 		return 0;
 	case KEEPER_FREE:
 		engine_free(keeper->engine);
 		keeper->engine = NULL;
+		verify_free(keeper->verify);
+		keeper->verify = NULL;
 		return 0;
 	case KEEPER_SEAL:
 		reply->answer = KEEPER_SEALED;
 		return target_finish_fill(keeper->target, command->to_bytes, reply->why);
+	case KEEPER_EPOCH:
+		return keeper->ledger ? do_epoch(keeper, reply) : 0;
 	default:
-		target_close(keeper->target);
-		keeper->target = NULL;
+		do_close(keeper);
 		return 0;
 	}
 }
@@ -159,8 +288,7 @@ static void *keeper_main(void *arg)
 			reply.answer = KEEPER_FAILED;
 		reply_put(keeper, &reply);
 	}
-	target_close(keeper->target);
-	keeper->target = NULL;
+	do_close(keeper);
 	return NULL;
 }
 
@@ -211,6 +339,7 @@ bool keeper_free(struct keeper *keeper, uint64_t timeout_ns)
 	if (pthread_clockjoin_np(keeper->thread, NULL, CLOCK_MONOTONIC, &until))
 		return false;
 	engine_free(keeper->engine);
+	verify_free(keeper->verify);
 	text_fini(&keeper->host);
 	(void)pthread_mutex_destroy(&keeper->lock);
 	(void)pthread_cond_destroy(&keeper->has_command);
@@ -241,6 +370,21 @@ bool keeper_next_reply(struct keeper *keeper, struct keeper_reply *out)
 		*out = keeper->replies[keeper->reply_first];
 		keeper->reply_first = (keeper->reply_first + 1) % REPLIES_MAX;
 		keeper->reply_count--;
+	}
+	(void)pthread_mutex_unlock(&keeper->lock);
+	return has_one;
+}
+
+bool keeper_next_finding(struct keeper *keeper, struct verify_finding *out)
+{
+	bool has_one;
+
+	(void)pthread_mutex_lock(&keeper->lock);
+	has_one = keeper->finding_count > 0;
+	if (has_one) {
+		*out = keeper->findings[keeper->finding_first];
+		keeper->finding_first = (keeper->finding_first + 1) % FINDINGS_MAX;
+		keeper->finding_count--;
 	}
 	(void)pthread_mutex_unlock(&keeper->lock);
 	return has_one;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/sysfs.h"
 
 /* A drive that has not answered by then is hung: what was completed is written and the service ends without it. */
 #define STOP_NS		 (8 * NS_PER_S)
@@ -322,6 +323,7 @@ int soak_new(const struct soak_options *options, struct soak **out, char *why)
 		return -ENOMEM;
 	soak->options = *options;
 	soak->wake_fd = -1;
+	(void)sysfs_read_text(soak->boot_id, sizeof(soak->boot_id), "", "/proc/sys/kernel/random/boot_id");
 	rc = loop_new(soak);
 	if (rc < 0)
 		(void)snprintf(why, WHY_MAX, "the event loop: %s", strerror(-rc));

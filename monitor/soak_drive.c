@@ -24,6 +24,9 @@
 /* An interval that is off by more than a tenth is no whole one. */
 #define PARTIAL_DIVISOR 10
 
+/* Between two flushes of the drive for the ledger's sake. */
+#define EPOCH_NS (600 * NS_PER_S)
+
 static int64_t now_ms(const struct drive *drive)
 {
 	return tick_now_ms(&drive->soak->tick, clock_boot_ns());
@@ -113,6 +116,12 @@ void drive_publish(struct drive *drive)
 	status_publish(drive->soak->options.board, drive->index, &status);
 }
 
+/* What the stamps of a run carry; known from its id alone. */
+static uint64_t run_tag(const struct drive *drive)
+{
+	return XXH3_64bits(drive->run.id, strlen(drive->run.id));
+}
+
 static uint64_t seed_draw(void)
 {
 	uint64_t seed = 0;
@@ -152,6 +161,7 @@ static void run_init(struct drive *drive)
 		.seed = seed_draw(),
 		.capacity_bytes = UINT64_MAX,
 		.price_amount = drive->config->price_amount,
+		.probe_ios_per_s = NAN,
 	};
 	run_id_make(drive->config->name, run->started_ms, run->id);
 	copy(run->drive, sizeof(run->drive), drive->config->name);
@@ -170,6 +180,12 @@ static void open_ask(struct drive *drive)
 	copy(command.run_id, sizeof(command.run_id), drive->run.id);
 	command.goal_bytes = drive->run.progress.fill_goal_bytes;
 	command.discard = drive->config->discard && !command.goal_bytes;
+	command.run_tag = run_tag(drive);
+	/* Only a volatile cache that lost its power may legally forget what was acknowledged. */
+	command.power_lost = strcmp(drive->run.boot_id, drive->soak->boot_id) != 0;
+	if (drive->config->payload == PAYLOAD_RANDOM)
+		(void)snprintf(command.ledger_path, sizeof(command.ledger_path), "%s/runs/%s.ledger",
+			drive->soak->options.config->state_directory, drive->run.id);
 	drive->has_run = true;
 	command_send(drive, &command);
 	status_set(drive, RUN_IDLE, "the target is being opened");
@@ -188,6 +204,15 @@ static void frozen_difference(const char *then, const char *now, char *key, size
 	}
 	(void)snprintf(
 		key, size, "was %.*s, is %.*s", (int)strcspn(then, "\n"), then, (int)strcspn(now, "\n"), now);
+}
+
+/* What the soak sustained before the service ended. */
+static int recall_sample(const struct sample *sample, void *arg)
+{
+	struct drive *drive = arg;
+
+	probe_note_soak(&drive->probe, sample);
+	return 0;
 }
 
 static void resume_ask(struct drive *drive, struct journal *journal)
@@ -219,6 +244,9 @@ static void resume_ask(struct drive *drive, struct journal *journal)
 		/* The last sample before an orderly stop is shorter than its stamps say. */
 		drive->down_from_ms = last.state != SAMPLE_DOWN && end_ms < last.t_ms ? end_ms : last.t_ms;
 	}
+	(void)journal_each_sample(journal, drive->run.id,
+		drive->last_sample_ms - (int64_t)PROBE_RECENT * drive->run.interval_s * 1000, INT64_MAX,
+		false, recall_sample, drive);
 	drive->is_resumed = true;
 	open_ask(drive);
 }
@@ -232,6 +260,9 @@ void drive_begin(struct drive *drive, struct journal *journal)
 	drive->plan = (struct run_plan){
 		.settle_ns = drive->config->settle_ns,
 		.soak_ns = drive->config->duration_ns,
+		.probe_ns = drive->config->probe_phase_ns,
+		/* Zeros carry no stamps to be checked. */
+		.verifies = drive->config->verify == VERIFY_END && drive->config->payload == PAYLOAD_RANDOM,
 	};
 	if (rc == -ENOENT) {
 		run_init(drive);
@@ -327,40 +358,86 @@ static void direct_prove(struct drive *drive)
 	}
 }
 
-static void act(struct drive *drive, enum run_action action)
+/* The engine of one step of the probe: depth 1, then an open loop. */
+static void probe_ask(struct drive *drive, struct keeper_command *command)
 {
-	struct keeper_command command = { .run_tag = XXH3_64bits(drive->run.id, strlen(drive->run.id)) };
-	struct run_progress *progress = &drive->run.progress;
+	const struct run_progress *progress = &drive->run.progress;
+	double share = run_probe_share[progress->probe_step];
 
-	switch (action) {
-	case RUN_ACT_NONE:
-		return;
-	case RUN_ACT_FILL:
+	/* Known from the soak; stored, so that a restart within the probe goes on with it. */
+	if (isnan(drive->run.probe_ios_per_s))
+		drive->run.probe_ios_per_s = probe_sustained(&drive->probe);
+	command->verb = KEEPER_SOAK;
+	command->to_bytes = progress->extent_bytes - progress->extent_bytes % drive->config->block_bytes;
+	command->seed = drive->run.seed ^ progress->soak_ns ^ (uint64_t)(progress->probe_step + 1) << 56;
+	command->threads = command->queue_depth = 1;
+	if (share > 0 && drive->run.probe_ios_per_s > 0) {
+		command->requests_per_s = share * drive->run.probe_ios_per_s;
+		command->is_open_loop = true;
+		command->threads = drive->config->threads;
+		command->queue_depth = depth_choose(drive);
+	}
+	probe_begin_step(&drive->probe);
+}
+
+static void soak_ask(struct drive *drive, struct keeper_command *command)
+{
+	const struct run_progress *progress = &drive->run.progress;
+
+	command->verb = KEEPER_SOAK;
+	command->to_bytes = progress->extent_bytes - progress->extent_bytes % drive->config->block_bytes;
+	command->threads = drive->config->threads;
+	command->queue_depth = depth_choose(drive);
+	command->requests_per_s = (double)drive->config->rate_bytes_per_s / drive->config->block_bytes;
+	/* A resumed soak goes on with other numbers of the same recorded seed. */
+	command->seed = drive->run.seed ^ progress->soak_ns;
+}
+
+static void stop_ask(struct drive *drive)
+{
+	drive->job = JOB_STOPPING;
+	verb_send(drive, KEEPER_STOP);
+}
+
+static void job_ask(struct drive *drive, enum run_action action)
+{
+	struct keeper_command command = { .run_tag = run_tag(drive) };
+	const struct run_progress *progress = &drive->run.progress;
+
+	if (action == RUN_ACT_FILL) {
 		command.verb = KEEPER_FILL;
 		command.from_bytes = progress->fill_done_bytes;
 		command.to_bytes = progress->fill_goal_bytes;
 		command.seed = drive->run.seed ^ progress->fill_done_bytes;
-		break;
-	case RUN_ACT_SOAK:
-		command.verb = KEEPER_SOAK;
-		command.to_bytes = progress->extent_bytes -
-				   progress->extent_bytes % drive->config->block_bytes;
-		command.queue_depth = depth_choose(drive);
-		/* A resumed soak goes on with other numbers of the same recorded seed. */
-		command.seed = drive->run.seed ^ progress->soak_ns;
-		break;
-	case RUN_ACT_FINISH:
-		drive->is_ending = true;
-		if (drive->job == JOB_RUNNING) {
-			drive->job = JOB_STOPPING;
-			verb_send(drive, KEEPER_STOP);
-		} else if (drive->job == JOB_NONE) {
-			drive_last_sample(drive);
-		}
-		return;
+	} else if (action == RUN_ACT_SOAK) {
+		soak_ask(drive, &command);
+	} else if (action == RUN_ACT_PROBE) {
+		probe_ask(drive, &command);
+	} else {
+		command.verb = KEEPER_VERIFY;
+		command.to_bytes = progress->extent_bytes;
 	}
 	drive->job = JOB_STARTING;
 	command_send(drive, &command);
+}
+
+static void act(struct drive *drive, enum run_action action)
+{
+	if (action == RUN_ACT_NONE)
+		return;
+	drive->then = action;
+	/* What runs is stopped first; on_stopped() comes back here. */
+	if (drive->job == JOB_RUNNING) {
+		stop_ask(drive);
+		return;
+	}
+	if (drive->job != JOB_NONE)
+		return;
+	drive->then = RUN_ACT_NONE;
+	if (action == RUN_ACT_FINISH)
+		drive_last_sample(drive);
+	else
+		job_ask(drive, action);
 }
 
 static void phase_event(struct drive *drive, enum run_phase before)
@@ -381,11 +458,28 @@ static void phase_event(struct drive *drive, enum run_phase before)
 		run_phase_name(progress->phase), bytes);
 }
 
+/* A step of the probe is over: keep what it answered. */
+static void probe_conclude(struct drive *drive, unsigned step)
+{
+	struct text text = TEXT_INIT;
+
+	if (drive->run.probe_json[0])
+		text_addf(&text, "%s,", drive->run.probe_json);
+	probe_step_json(&drive->probe, step, drive->run.probe_ios_per_s, &text);
+	if (text_error(&text) == 0 && text.length < sizeof(drive->run.probe_json))
+		copy(drive->run.probe_json, sizeof(drive->run.probe_json), text_string(&text));
+	text_fini(&text);
+}
+
 static void step(struct drive *drive, const struct run_input *input)
 {
-	enum run_phase before = drive->run.progress.phase;
+	const struct run_progress before_all = drive->run.progress;
+	enum run_phase before = before_all.phase;
 	enum run_action action = run_step(&drive->run.progress, &drive->plan, input);
 
+	if (before == PHASE_PROBE && action != RUN_ACT_NONE && drive->run.progress.status == RUN_RUNNING)
+		probe_conclude(drive, before_all.probe_step);
+	drive->is_partial |= action != RUN_ACT_NONE;
 	phase_event(drive, before);
 	act(drive, action);
 	/* A mere tick is stored with its sample. */
@@ -409,6 +503,7 @@ static void record_target(struct drive *drive)
 	struct run_record *run = &drive->run;
 
 	run->capacity_bytes = facts->capacity_bytes;
+	copy(run->boot_id, sizeof(run->boot_id), drive->soak->boot_id);
 	copy(run->direct, sizeof(run->direct), facts->direct);
 	copy(run->host_json, sizeof(run->host_json), keeper_get_host_json(drive->keeper));
 	if (facts->disk_count) {
@@ -481,6 +576,7 @@ static void on_opened(struct drive *drive, const struct keeper_reply *reply)
 	uint64_t planned_s = drive->plan.soak_ns / NS_PER_S;
 
 	drive->is_open = true;
+	drive->ledger_coverage = reply->ledger_coverage;
 	record_target(drive);
 	if (reply->discarded)
 		copy(drive->run.pre_state, sizeof(drive->run.pre_state), "trimmed");
@@ -504,10 +600,23 @@ static void on_opened(struct drive *drive, const struct keeper_reply *reply)
 	sampling_begin(drive);
 }
 
+static void on_sweep_started(struct drive *drive, const struct keeper_reply *reply)
+{
+	drive->job = JOB_RUNNING;
+	sweep_begin(&drive->sweep, reply->verify);
+	if (drive->then != RUN_ACT_NONE || drive->soak->is_stopping)
+		stop_ask(drive);
+}
+
 static void on_started(struct drive *drive, const struct keeper_reply *reply)
 {
-	const char *notes = engine_notes(reply->engine);
+	const char *notes;
 
+	if (reply->verify) {
+		on_sweep_started(drive, reply);
+		return;
+	}
+	notes = engine_notes(reply->engine);
 	drive->job = JOB_RUNNING;
 	sampler_attach(drive->sampler, reply->engine);
 	(void)snprintf(drive->run.engine, sizeof(drive->run.engine), "%s", engine_name(reply->engine));
@@ -516,10 +625,8 @@ static void on_started(struct drive *drive, const struct keeper_reply *reply)
 	if (reply->verb == KEEPER_FILL || drive->is_resumed)
 		direct_watch(drive);
 	run_put(drive);
-	if (drive->is_ending || drive->soak->is_stopping) {
-		drive->job = JOB_STOPPING;
-		verb_send(drive, KEEPER_STOP);
-	}
+	if (drive->then != RUN_ACT_NONE || drive->soak->is_stopping)
+		stop_ask(drive);
 }
 
 static void fill_seal(struct drive *drive)
@@ -535,28 +642,64 @@ static void fill_seal(struct drive *drive)
 	command_send(drive, &seal);
 }
 
+static void fill_note_end(struct drive *drive, struct engine *engine)
+{
+	struct run_progress *progress = &drive->run.progress;
+
+	(void)engine_fill_ended(engine, &drive->fill_end);
+	if (drive->fill_end.done_bytes > progress->fill_done_bytes)
+		progress->fill_done_bytes = drive->fill_end.done_bytes;
+}
+
+static void findings_note(struct drive *drive)
+{
+	char words[EVENT_TEXT_MAX];
+
+	while (sweep_next_text(&drive->sweep, drive->keeper, words, sizeof(words)))
+		event_put(drive, "error", EVENT_CRITICAL, "%s", words);
+}
+
+/* The sweep is over: what it found is the run's, and the run goes on to its end. */
+static void sweep_end(struct drive *drive)
+{
+	const struct run_input verified = { .event = RUN_EVENT_VERIFIED };
+	struct text text = TEXT_INIT;
+	char words[EVENT_TEXT_MAX];
+
+	sweep_conclude(&drive->sweep, drive->ledger_coverage, now_ms(drive), &text, words, sizeof(words));
+	text_keep(drive->run.verify_json, sizeof(drive->run.verify_json), &text);
+	event_put(drive, sweep_is_clean(&drive->sweep) ? "note" : "error",
+		sweep_is_clean(&drive->sweep) ? EVENT_INFO : EVENT_CRITICAL, "%s", words);
+	step(drive, &verified);
+}
+
 static void on_stopped(struct drive *drive, const struct keeper_reply *reply)
 {
 	int failure = reply->engine ? engine_failure(reply->engine) : 0;
+	bool is_sweep = reply->verify && drive->is_job_over;
 	char reason[STATUS_TEXT_MAX];
 
 	sampler_detach(drive->sampler);
+	sweep_look(&drive->sweep);
+	drive->sweep.verify = NULL;
+	findings_note(drive);
 	drive->job = JOB_NONE;
-	if (reply->engine && drive->run.progress.phase == PHASE_FILL) {
-		(void)engine_fill_ended(reply->engine, &drive->fill_end);
-		if (drive->fill_end.done_bytes > drive->run.progress.fill_done_bytes)
-			drive->run.progress.fill_done_bytes = drive->fill_end.done_bytes;
-	}
+	if (reply->engine && drive->run.progress.phase == PHASE_FILL)
+		fill_note_end(drive, reply->engine);
 	verb_send(drive, KEEPER_FREE);
-	if (drive->is_ending || drive->soak->is_stopping) {
+	if (drive->soak->is_stopping) {
 		drive_last_sample(drive);
+	} else if (drive->then != RUN_ACT_NONE) {
+		act(drive, drive->then);
 	} else if (failure) {
 		(void)snprintf(reason, sizeof(reason), "the I/O engine failed: %s", strerror(-failure));
 		run_fail(drive, reason);
-	} else if (drive->is_fill_over) {
-		drive->is_fill_over = false;
+	} else if (is_sweep) {
+		sweep_end(drive);
+	} else if (drive->is_job_over) {
 		fill_seal(drive);
 	}
+	drive->is_job_over = false;
 }
 
 static void on_sealed(struct drive *drive)
@@ -572,6 +715,9 @@ static void on_sealed(struct drive *drive)
 	if (capacity != UINT64_MAX)
 		event_put(drive, "note", EVENT_INFO, "filled %s, %.1f %% of the drive's capacity", level,
 			(double)drive->fill_end.done_bytes * 100 / (double)capacity);
+	/* What the fill wrote is durable now: the first epoch. */
+	drive->epoch_ns = clock_mono_ns();
+	verb_send(drive, KEEPER_EPOCH);
 	if (!drive->soak->is_stopping)
 		step(drive, &filled);
 }
@@ -588,7 +734,13 @@ static void on_failed(struct drive *drive, const struct keeper_reply *reply)
 		status_set(drive, RUN_FAILED, reason);
 		return;
 	}
-	if (reply->verb == KEEPER_FILL || reply->verb == KEEPER_SOAK)
+	if (reply->verb == KEEPER_EPOCH) {
+		/* The run goes on; after a power loss the ledger claims no more than the epoch before. */
+		drive->is_flushing = false;
+		event_put(drive, "error", EVENT_WARNING, "the ledger's epoch failed: %s", reply->why);
+		return;
+	}
+	if (reply->verb == KEEPER_FILL || reply->verb == KEEPER_SOAK || reply->verb == KEEPER_VERIFY)
 		drive->job = JOB_NONE;
 	run_fail(drive, reply->why);
 }
@@ -605,9 +757,8 @@ void drive_reply(struct drive *drive, const struct keeper_reply *reply)
 	case KEEPER_ENDED:
 		/* Also comes when a failed or finished engine is being stopped anyway. */
 		if (drive->job == JOB_RUNNING) {
-			drive->is_fill_over = reply->verb == KEEPER_FILL;
-			drive->job = JOB_STOPPING;
-			verb_send(drive, KEEPER_STOP);
+			drive->is_job_over = true;
+			stop_ask(drive);
 		}
 		break;
 	case KEEPER_STOPPED:
@@ -620,6 +771,7 @@ void drive_reply(struct drive *drive, const struct keeper_reply *reply)
 		on_failed(drive, reply);
 		break;
 	case KEEPER_DONE:
+		drive->is_flushing &= reply->verb != KEEPER_EPOCH;
 		break;
 	}
 }
@@ -647,12 +799,16 @@ static void interval_end(struct drive *drive, int64_t t_ms, uint32_t flags)
 	struct sample *sample = &drive->sample;
 
 	sampler_take(drive->sampler, elapsed_ns, sample);
+	sweep_take(&drive->sweep, sample);
 	sample->t_ms = t_ms;
 	sample->phase = drive->interval_phase;
 	sample->state = state_of(drive, sample);
 	if (drive->is_partial || elapsed_ns + interval_ns / PARTIAL_DIVISOR < interval_ns ||
 		elapsed_ns > interval_ns + interval_ns / PARTIAL_DIVISOR)
 		flags |= SAMPLE_FLAG_PARTIAL;
+	if (drive->is_flushing || drive->was_flushing)
+		flags |= SAMPLE_FLAG_FLUSH;
+	drive->was_flushing = drive->is_flushing;
 	sample->flags = flags;
 	if (sample->state == SAMPLE_FILLING && elapsed_ns)
 		drive->fill_bytes_per_s = (double)sample->write_bytes * 1e9 / (double)elapsed_ns;
@@ -688,7 +844,7 @@ static void errors_limit(struct drive *drive)
 	uint64_t errors = drive->base_errors + sampler_get_sums(drive->sampler).errors;
 	char reason[STATUS_TEXT_MAX];
 
-	if (errors <= drive->config->max_errors || drive->is_ending)
+	if (errors <= drive->config->max_errors || drive->run.progress.status != RUN_RUNNING)
 		return;
 	(void)snprintf(reason, sizeof(reason), "%llu I/O errors are more than max-errors %llu",
 		(unsigned long long)errors, (unsigned long long)drive->config->max_errors);
@@ -713,6 +869,20 @@ static void stall_judge(struct drive *drive)
 	}
 }
 
+/* Now and then the drive is flushed, so that the ledger may claim something after a power loss. The samples in
+ * which that falls are marked. */
+static void epoch_ask(struct drive *drive)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (drive->ledger_coverage <= 0 || drive->job != JOB_RUNNING || drive->is_flushing ||
+		drive->run.progress.phase != PHASE_SOAK || now_ns < drive->epoch_ns + EPOCH_NS)
+		return;
+	drive->epoch_ns = now_ns;
+	drive->is_flushing = true;
+	verb_send(drive, KEEPER_EPOCH);
+}
+
 void drive_tick(struct drive *drive, const struct tick_answer *answer)
 {
 	struct run_input input = { .event = RUN_EVENT_TICK };
@@ -734,7 +904,13 @@ void drive_tick(struct drive *drive, const struct tick_answer *answer)
 	if (drive->job == JOB_RUNNING || drive->run.progress.phase == PHASE_PREPARE)
 		input.elapsed_ns = drive->interval_from_ns - drive->phase_from_ns;
 	drive->phase_from_ns = drive->interval_from_ns;
+	if (drive->sample.phase == PHASE_PROBE)
+		probe_note_step(&drive->probe, &drive->sample);
+	else
+		probe_note_soak(&drive->probe, &drive->sample);
+	findings_note(drive);
 	errors_note(drive);
+	epoch_ask(drive);
 	stall_judge(drive);
 	direct_prove(drive);
 	step(drive, &input);
@@ -745,10 +921,8 @@ void drive_tick(struct drive *drive, const struct tick_answer *answer)
 
 void drive_stop(struct drive *drive)
 {
-	if (drive->job != JOB_RUNNING)
-		return;
-	drive->job = JOB_STOPPING;
-	verb_send(drive, KEEPER_STOP);
+	if (drive->job == JOB_RUNNING)
+		stop_ask(drive);
 }
 
 bool drive_is_quiet(const struct drive *drive)
@@ -765,7 +939,7 @@ void drive_last_sample(struct drive *drive)
 	interval_end(drive, drive->soak->tick.next_ms, 0);
 	drive->is_sampling = false;
 	(void)archive_put_sample(drive->soak->options.archive, &drive->run, &drive->sample);
-	if (drive->is_ending && drive->is_open) {
+	if (drive->run.progress.status != RUN_RUNNING && drive->is_open) {
 		/* Only now: the archive closes the view of a run that has ended. */
 		drive->run.ended_ms = now_ms(drive);
 		drive->is_open = false;

@@ -8,9 +8,44 @@
 #include "base/log.h"
 #include "keeper.h"
 #include "measure/sampler.h"
+#include "measure/summary.h"
 #include "measure/tick.h"
 #include "run/run.h"
 #include "soak.h"
+
+/* What the probe needs to know of the soak, and what its running step answered. */
+#define PROBE_RECENT 360
+struct probe_watch {
+	double recent[PROBE_RECENT]; /* requests a second of the last whole samples of the soak */
+	unsigned count, next;
+	struct hist lat; /* of the step */
+	uint64_t ios, elapsed_ns, stall_ns;
+};
+
+void probe_note_soak(struct probe_watch *watch, const struct sample *sample);
+double probe_sustained(const struct probe_watch *watch); /* median, requests a second; NAN without a sample */
+void probe_begin_step(struct probe_watch *watch);
+void probe_note_step(struct probe_watch *watch, const struct sample *sample);
+void probe_step_json(const struct probe_watch *watch, unsigned step, double sustained, struct text *out);
+
+struct sweep_watch {
+	struct verify *verify; /* NULL: none runs */
+	struct verify_progress last;
+	uint64_t pending_bytes, pending_blocks; /* read and not yet in a sample */
+	unsigned told;
+};
+
+void sweep_begin(struct sweep_watch *watch, struct verify *verify);
+/* See how far it is; before it is freed, and at each tick. */
+void sweep_look(struct sweep_watch *watch);
+/* Put what was read since the last sample into @sample. */
+void sweep_take(struct sweep_watch *watch, struct sample *sample);
+/* Words for the next bad block; false when there is none to tell. */
+bool sweep_next_text(struct sweep_watch *watch, struct keeper *keeper, char *text, size_t size);
+/* The "verify" object of the run as JSON, and a sentence. */
+void sweep_conclude(
+	struct sweep_watch *watch, double coverage, int64_t t_ms, struct text *out, char *words, size_t size);
+bool sweep_is_clean(const struct sweep_watch *watch);
 
 /* What the keeper is doing for the drive as far as the conductor knows. */
 enum drive_job {
@@ -35,10 +70,15 @@ struct drive {
 
 	bool is_resumed, is_open;
 	enum drive_job job;
-	bool is_over;	   /* ended, and announced once the archive has all of it */
-	bool is_ending;	   /* FINISH was decided: stop, last sample, close */
-	bool is_fill_over; /* the engine being stopped is a fill that ended */
+	bool is_over;	      /* ended, and announced once the archive has all of it */
+	enum run_action then; /* decided while something ran: what follows once it has stopped */
+	bool is_job_over;     /* what is being stopped had ended by itself */
 	struct engine_fill_end fill_end;
+	struct probe_watch probe;
+	struct sweep_watch sweep;
+	double ledger_coverage; /* 0..1 */
+	uint64_t epoch_ns;	/* when the last flush of the drive was asked for */
+	bool is_flushing, was_flushing;
 	int64_t last_sample_ms, down_from_ms;
 
 	/* The running interval. */
@@ -60,6 +100,7 @@ struct drive {
 
 struct soak {
 	struct soak_options options;
+	char boot_id[40];
 	sd_event *event;
 	int wake_fd;
 	struct tick tick;

@@ -8,7 +8,8 @@ include tests/web/local.mk
 integration_tests = \
 	tests/integration/test_main_job.py \
 	tests/integration/test_restart.py \
-	tests/integration/test_troubles.py
+	tests/integration/test_troubles.py \
+	tests/integration/test_workloads.py
 TESTS += $(integration_tests)
 EXTRA_DIST += $(integration_tests) tests/integration/harness.py
 check_PROGRAMS += tests/integration/refuse-io-uring

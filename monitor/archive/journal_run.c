@@ -35,6 +35,8 @@ static const struct field run_fields[] = {
 	PROGRESS(extent_bytes, FIELD_COUNT),
 	PROGRESS(settled_ns, FIELD_COUNT),
 	PROGRESS(soak_ns, FIELD_COUNT),
+	PROGRESS(probe_step, FIELD_SMALL),
+	PROGRESS(probe_ns, FIELD_COUNT),
 	RUN_FIELD(started_ms, FIELD_TIME),
 	RUN_FIELD(soak_started_ms, FIELD_TIME),
 	RUN_FIELD(ended_ms, FIELD_TIME),
@@ -46,6 +48,8 @@ static const struct field run_fields[] = {
 	RUN_TEXT(engine),
 	RUN_TEXT(direct),
 	RUN_TEXT(pre_state),
+	RUN_TEXT(boot_id),
+	RUN_FIELD(probe_ios_per_s, FIELD_REAL),
 	RUN_FIELD(price_amount, FIELD_REAL),
 	RUN_TEXT(price_currency),
 };
@@ -54,6 +58,8 @@ static const struct field text_fields[] = {
 	RUN_TEXT(frozen),
 	RUN_TEXT(config_json),
 	RUN_TEXT(host_json),
+	RUN_TEXT(probe_json),
+	RUN_TEXT(verify_json),
 };
 
 #define RUN_FIELDS  (sizeof(run_fields) / sizeof(run_fields[0]))

@@ -98,11 +98,10 @@ const struct config_key config_keys[] = {
 		.is_frozen = true, .json = "files",
 		.doc = "Files in the directory that share the data." },
 	{ CONFIG_DRIVE, "workload", CONFIG_CHOICE, .choices = workload_names, .fallback = "random-write",
-		.neutral = { "random-write" }, DRIVE(workload), .is_frozen = true, .json = "workload",
+		.neutral = { "random-write", "random-read", "random-mixed" }, DRIVE(workload), .is_frozen = true, .json = "workload",
 		.doc = "What the soak does. With observe it does no I/O of its own and watches another "
 		       "program's." },
 	{ CONFIG_DRIVE, "read-percent", CONFIG_COUNT, .min = "0", .max = "100", .fallback = "60",
-		.neutral = { "60" },
 		DRIVE(read_percent), .is_frozen = true, .json = "read_percent",
 		.doc = "Share of reads of the workload random-mixed." },
 	{ CONFIG_DRIVE, "block-size", CONFIG_BYTES, .min = "4KiB", .max = "1MiB", .fallback = "16KiB",
@@ -119,10 +118,11 @@ const struct config_key config_keys[] = {
 		       "everything else. "
 		       "Not less than threads." },
 	{ CONFIG_DRIVE, "fsync-every", CONFIG_COUNT, .min = "0", .max = "1000000000", .fallback = "0",
-		.neutral = { "0" }, DRIVE(fsync_every), .is_frozen = true, .json = "fsync_every",
-		.doc = "Flushes after so many writes, as a database does; 0 is never." },
+		DRIVE(fsync_every), .is_frozen = true, .json = "fsync_every",
+		.doc = "Each request in flight is a client that writes so many blocks, then waits for "
+		       "fdatasync(), as a database does; 0 is never." },
 	{ CONFIG_DRIVE, "rate", CONFIG_BYTES, .min = "4KiB", .max = "1TiB", .fallback = "", .absent = "",
-		.neutral = { "" }, DRIVE(rate_bytes_per_s), .is_frozen = true, .json = "rate_bytes_per_s",
+		DRIVE(rate_bytes_per_s), .is_frozen = true, .json = "rate_bytes_per_s",
 		.doc = "Most bytes a second; without it the drive is asked for all it can do." },
 	{ CONFIG_DRIVE, "discard", CONFIG_BOOL, .fallback = "true", DRIVE(discard), .json = "discard",
 		.doc = "Discards the target before it is filled, so that every run begins from the same "
@@ -131,7 +131,7 @@ const struct config_key config_keys[] = {
 		DRIVE(settle_ns), .json = "settle_s",
 		.doc = "Idle time after the discard, before the fill." },
 	{ CONFIG_DRIVE, "probe-phase", CONFIG_DURATION, .min = "0", .max = "1d", .fallback = "10min",
-		.neutral = { "0" }, DRIVE(probe_phase_ns), .json = "probe_phase_s",
+		DRIVE(probe_phase_ns), .json = "probe_phase_s",
 		.doc = "After the soak: depth 1, then open loop at 50, 70 and 90 percent of the settled "
 		       "rate, "
 		       "each for so long; 0 is none." },
@@ -169,7 +169,6 @@ const struct config_key config_keys[] = {
 		.neutral = { "" }, DRIVE(rated_tbw_bytes), .json = "rated_tbw_bytes",
 		.doc = "Bytes the maker's warranty allows to be written." },
 	{ CONFIG_DRIVE, "verify", CONFIG_CHOICE, .choices = verify_names, .fallback = "end",
-		.neutral = { "never" },
 		DRIVE(verify), .json = "verify",
 		.doc = "Reads everything back at the end and names each bad block, or never does." },
 	{ CONFIG_DRIVE, "settle-rule", CONFIG_CHOICE, .choices = settle_rule_names, .fallback = "snia",
@@ -177,7 +176,7 @@ const struct config_key config_keys[] = {
 		.doc = "When the run counts as settled: by the rule of the SNIA performance test, "
 		       "or with off from the start." },
 	{ CONFIG_DRIVE, "ledger-memory", CONFIG_BYTES, .min = "1MiB", .max = "1TiB", .fallback = "64MiB",
-		.neutral = { "64MiB" }, DRIVE(ledger_bytes), .json = "ledger_bytes",
+		DRIVE(ledger_bytes), .json = "ledger_bytes",
 		.doc = "Memory for what was last written to each block; beyond it a sample of the "
 		       "blocks is tracked." },
 	{ CONFIG_DRIVE, "max-errors", CONFIG_COUNT, .min = "1", .max = "1000000000", .fallback = "1000",
@@ -439,7 +438,7 @@ void config_keys_literal_default(const struct config_key *key, struct text *out)
 
 void config_keys_later(const struct config_key *key, struct text *out)
 {
-	for (size_t i = 0; i < 2 && key->neutral[i]; i++) {
+	for (size_t i = 0; i < CONFIG_NEUTRALS && key->neutral[i]; i++) {
 		text_add(out, i ? " or " : "");
 		config_keys_literal(key, &key->neutral[i], 1, out);
 		text_add(out, *key->neutral[i] ? "" : " (leave it out)");

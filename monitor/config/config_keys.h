@@ -44,14 +44,18 @@ enum config_type {
 	CONFIG_PRICE,	    /* config_drive.price_amount and price_currency */
 };
 
+/* Values a key may take while part of its feature does not exist yet. */
+#define CONFIG_NEUTRALS 3
+
 struct config_key {
 	enum config_section section;
 	const char *name;
 	enum config_type type;
-	const char *min, *max;	/* as texts of the type, both included; NULL: no range */
-	const char *fallback;	/* the default once the feature exists */
-	const char *absent;	/* text that means "not given" or "auto": stored as 0 or NAN; NULL: none */
-	const char *neutral[2]; /* set: the feature does not exist yet, only these are accepted, the first is
+	const char *min, *max; /* as texts of the type, both included; NULL: no range */
+	const char *fallback;  /* the default once the feature exists */
+	const char *absent;    /* text that means "not given" or "auto": stored as 0 or NAN; NULL: none */
+	const char *neutral
+		[CONFIG_NEUTRALS]; /* set: the feature does not exist yet, only these are accepted, the first is
 					the default for now. Lifting the feature is deleting this cell. */
 	const char *const *choices; /* NULL-terminated */
 	const char *allowed; /* of a text or list: what is allowed; of a number: what else is demanded */

@@ -233,7 +233,7 @@ static int is_neutral(const struct config_key *key, const struct value *value)
 	int rc = 0;
 
 	value_print(key, value, &mine);
-	for (size_t i = 0; i < 2 && key->neutral[i] && rc == 0; i++) {
+	for (size_t i = 0; i < CONFIG_NEUTRALS && key->neutral[i] && rc == 0; i++) {
 		struct value neutral;
 
 		if (text_parse(key, key->neutral[i], &neutral) < 0)

@@ -23,6 +23,7 @@ static const struct {
 	{ SAMPLE_FLAG_PARTIAL, "partial" },
 	{ SAMPLE_FLAG_CLOCK_STEP, "clock-step" },
 	{ SAMPLE_FLAG_HOST_LIMIT, "host-limit" },
+	{ SAMPLE_FLAG_FLUSH, "flush" },
 };
 
 const char *sample_state_name(enum sample_state state)

@@ -25,6 +25,7 @@ enum sample_flag {
 	SAMPLE_FLAG_HEALTH_POLL = 1u << 0, /* a health reading fell into the interval */
 	SAMPLE_FLAG_PARTIAL = 1u << 1,	   /* not a whole interval of one phase */
 	SAMPLE_FLAG_CLOCK_STEP = 1u << 2,  /* the wall clock was set during the interval */
+	SAMPLE_FLAG_FLUSH = 1u << 4,	   /* the drive was flushed for the ledger's sake */
 	SAMPLE_FLAG_HOST_LIMIT = 1u << 3,  /* the host was the limit, not the drive */
 };
 

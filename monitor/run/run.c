@@ -26,6 +26,8 @@ static const char *const status_names[RUN_STATUS_COUNT] = {
 	[RUN_ABSENT] = "absent",
 };
 
+const double run_probe_share[RUN_PROBE_STEPS] = { 0, 0.5, 0.7, 0.9 };
+
 const char *run_phase_name(enum run_phase phase)
 {
 	return phase_names[phase];
@@ -78,16 +80,6 @@ static enum run_action soak_begin(struct run_progress *progress)
 	return RUN_ACT_SOAK;
 }
 
-static enum run_action fill_begin(struct run_progress *progress, const struct run_plan *plan)
-{
-	if (plan->read_only) {
-		progress->extent_bytes = progress->fill_goal_bytes;
-		return soak_begin(progress);
-	}
-	progress->phase = PHASE_FILL;
-	return RUN_ACT_FILL;
-}
-
 static enum run_action step_prepare(
 	struct run_progress *progress, const struct run_plan *plan, const struct run_input *input)
 {
@@ -101,7 +93,8 @@ static enum run_action step_prepare(
 	}
 	if (!progress->fill_goal_bytes || progress->settled_ns < plan->settle_ns)
 		return RUN_ACT_NONE;
-	return fill_begin(progress, plan);
+	progress->phase = PHASE_FILL;
+	return RUN_ACT_FILL;
 }
 
 static enum run_action step_fill(struct run_progress *progress, const struct run_input *input)
@@ -116,13 +109,39 @@ static enum run_action step_fill(struct run_progress *progress, const struct run
 	return soak_begin(progress);
 }
 
+static enum run_action after_probe(struct run_progress *progress, const struct run_plan *plan)
+{
+	if (!plan->verifies)
+		return end(progress, RUN_DONE);
+	progress->phase = PHASE_VERIFY;
+	return RUN_ACT_VERIFY;
+}
+
 static enum run_action step_soak(
 	struct run_progress *progress, const struct run_plan *plan, const struct run_input *input)
 {
 	progress->soak_ns += input->elapsed_ns;
 	if (!plan->soak_ns || progress->soak_ns < plan->soak_ns)
 		return RUN_ACT_NONE;
-	return end(progress, RUN_DONE);
+	if (!plan->probe_ns)
+		return after_probe(progress, plan);
+	progress->phase = PHASE_PROBE;
+	progress->probe_step = 0;
+	progress->probe_ns = 0;
+	return RUN_ACT_PROBE;
+}
+
+static enum run_action step_probe(
+	struct run_progress *progress, const struct run_plan *plan, const struct run_input *input)
+{
+	progress->probe_ns += input->elapsed_ns;
+	if (progress->probe_ns < plan->probe_ns)
+		return RUN_ACT_NONE;
+	progress->probe_ns = 0;
+	if (progress->probe_step + 1 == RUN_PROBE_STEPS)
+		return after_probe(progress, plan);
+	progress->probe_step++;
+	return RUN_ACT_PROBE;
 }
 
 enum run_action run_step(
@@ -141,6 +160,10 @@ enum run_action run_step(
 		return step_fill(progress, input);
 	case PHASE_SOAK:
 		return step_soak(progress, plan, input);
+	case PHASE_PROBE:
+		return step_probe(progress, plan, input);
+	case PHASE_VERIFY:
+		return input->event == RUN_EVENT_VERIFIED ? end(progress, RUN_DONE) : RUN_ACT_NONE;
 	default:
 		return RUN_ACT_NONE;
 	}
@@ -155,9 +178,18 @@ enum run_action run_resume(const struct run_progress *progress)
 		return RUN_ACT_FILL;
 	case PHASE_SOAK:
 		return RUN_ACT_SOAK;
+	case PHASE_PROBE:
+		return RUN_ACT_PROBE;
+	case PHASE_VERIFY:
+		return RUN_ACT_VERIFY;
 	default:
 		return RUN_ACT_NONE;
 	}
+}
+
+static uint64_t probe_passed_ns(const struct run_progress *progress, const struct run_plan *plan)
+{
+	return progress->probe_step * plan->probe_ns + progress->probe_ns;
 }
 
 double run_progress_ratio(const struct run_progress *progress, const struct run_plan *plan)
@@ -172,6 +204,10 @@ double run_progress_ratio(const struct run_progress *progress, const struct run_
 	case PHASE_PREPARE:
 		return plan->settle_ns ? fmin(1.0, (double)progress->settled_ns / (double)plan->settle_ns)
 				       : NAN;
+	case PHASE_PROBE:
+		return plan->probe_ns ? fmin(1.0, (double)probe_passed_ns(progress, plan) /
+							  (double)(RUN_PROBE_STEPS * plan->probe_ns))
+				      : NAN;
 	case PHASE_DONE:
 		return 1.0;
 	default:
@@ -193,6 +229,10 @@ uint64_t run_eta_ns(const struct run_progress *progress, const struct run_plan *
 		return plan->soak_ns > progress->soak_ns ? plan->soak_ns - progress->soak_ns : 0;
 	case PHASE_PREPARE:
 		return plan->settle_ns > progress->settled_ns ? plan->settle_ns - progress->settled_ns : 0;
+	case PHASE_PROBE:
+		return RUN_PROBE_STEPS * plan->probe_ns > probe_passed_ns(progress, plan)
+			       ? RUN_PROBE_STEPS * plan->probe_ns - probe_passed_ns(progress, plan)
+			       : 0;
 	case PHASE_DONE:
 		return 0;
 	default:

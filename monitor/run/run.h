@@ -40,20 +40,28 @@ struct run_progress {
 	uint64_t extent_bytes;	  /* what the soak writes to: set when the fill ends */
 	uint64_t settled_ns;	  /* idle time passed in prepare */
 	uint64_t soak_ns;	  /* time spent soaking, without outages and pauses */
+	unsigned probe_step;	  /* 0..RUN_PROBE_STEPS-1 */
+	uint64_t probe_ns;	  /* of the running step */
 };
+
+/* The probe: depth 1, then an open loop at these shares of the rate the soak sustained. */
+#define RUN_PROBE_STEPS 4
+extern const double run_probe_share[RUN_PROBE_STEPS]; /* 0: depth 1, as fast as it answers */
 
 /* What a run must reach; constant during the run. */
 struct run_plan {
 	uint64_t settle_ns, soak_ns; /* soak_ns 0: until stopped */
-	bool read_only;		     /* never fills: the workload reads what is there */
+	uint64_t probe_ns;	     /* of each step; 0: no probe */
+	bool verifies;		     /* read the extent back at the end */
 };
 
 enum run_event {
 	RUN_EVENT_TICK,	    /* time passed: elapsed_ns */
 	RUN_EVENT_PREPARED, /* target is open, laid out and discarded; fill_goal_bytes is set; discarded tells */
-	RUN_EVENT_FILLED, /* fill ended: fill_done_bytes, by plan or by ENOSPC */
-	RUN_EVENT_FAILED, /* the target can't go on */
-	RUN_EVENT_STOP,	  /* the user ends the run */
+	RUN_EVENT_FILLED,   /* fill ended: fill_done_bytes, by plan or by ENOSPC */
+	RUN_EVENT_VERIFIED, /* the extent was read back, whatever was found */
+	RUN_EVENT_FAILED,   /* the target can't go on */
+	RUN_EVENT_STOP,	    /* the user ends the run */
 };
 
 struct run_input {
@@ -68,6 +76,8 @@ enum run_action {
 	RUN_ACT_NONE,
 	RUN_ACT_FILL,	/* write [fill_done_bytes, fill_goal_bytes) */
 	RUN_ACT_SOAK,	/* soak [0, extent_bytes) */
+	RUN_ACT_PROBE,	/* step probe_step, with a fresh engine */
+	RUN_ACT_VERIFY, /* read [0, extent_bytes) back */
 	RUN_ACT_FINISH, /* stop the engine, close the target: the run is over */
 };
 

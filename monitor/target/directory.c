@@ -477,6 +477,22 @@ int target_finish_fill(struct target *target, uint64_t done_bytes, char *why)
 	return 0;
 }
 
+int target_flush(struct target *target, char *why)
+{
+	bool is_volatile = target->facts.disk_count == 0;
+
+	for (unsigned i = 0; i < target->facts.disk_count; i++)
+		is_volatile |= strcmp(target->facts.disks[i].write_cache, "write through") != 0;
+	for (unsigned i = 0; is_volatile && i < target->plan.files; i++) {
+		if (fdatasync(target->fds[i]) < 0) {
+			int rc = -errno;
+
+			return why_set(why, rc, target->directory, "", NULL);
+		}
+	}
+	return 0;
+}
+
 int target_purge(const struct config_drive *drive, char *why)
 {
 	struct target_facts facts = { 0 };

@@ -66,6 +66,9 @@ void target_reserve_file(void *target, unsigned index);
 /* The fill ended at @done_bytes: cut off what lies behind it, make all of it durable. */
 int target_finish_fill(struct target *target, uint64_t done_bytes, char *why);
 
+/* Everything acknowledged so far is on stable media after this; nothing is asked of drives without a volatile cache. */
+int target_flush(struct target *target, char *why);
+
 /* Remove our files and the marker; foreign files stay. Only with the target closed. */
 int target_purge(const struct config_drive *drive, char *why);
 

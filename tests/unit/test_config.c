@@ -168,9 +168,8 @@ static void check_defaults(const struct config_drive *drive)
 	CHECK_U(drive->slo_min_bytes_per_s, 0);
 	CHECK_U(drive->slo_p1_bytes_per_s, 0);
 	CHECK_U(drive->slo_p99_ns, 0);
-	/* Until the features exist. */
-	CHECK_U(drive->probe_phase_ns, 0);
-	CHECK_U(drive->verify, VERIFY_NEVER);
+	CHECK_U(drive->probe_phase_ns, 600 * NS_PER_S);
+	CHECK_U(drive->verify, VERIFY_END);
 }
 
 static void test_every_key_has_its_value(void **state)

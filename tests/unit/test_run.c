@@ -53,6 +53,30 @@ static void test_a_whole_run(void **state)
 	assert_int_equal(progress.soak_ns, 25 * S);
 }
 
+static void test_the_soak_is_followed_by_the_probe_and_the_verification(void **state)
+{
+	static const struct run_plan plan = { .soak_ns = 10 * S, .probe_ns = 5 * S, .verifies = true };
+	struct run_progress progress = { .phase = PHASE_SOAK, .status = RUN_RUNNING };
+	const struct run_input tick = { .event = RUN_EVENT_TICK, .elapsed_ns = 5 * S };
+	const struct run_input verified = { .event = RUN_EVENT_VERIFIED };
+
+	(void)state;
+	assert_int_equal(run_step(&progress, &plan, &tick), RUN_ACT_NONE);
+	for (unsigned i = 0; i < RUN_PROBE_STEPS; i++) {
+		assert_int_equal(run_step(&progress, &plan, &tick), RUN_ACT_PROBE);
+		assert_int_equal(progress.phase, PHASE_PROBE);
+		assert_int_equal(progress.probe_step, i);
+		assert_int_equal(run_eta_ns(&progress, &plan, 0), (RUN_PROBE_STEPS - i) * 5 * S);
+	}
+	assert_int_equal(run_step(&progress, &plan, &tick), RUN_ACT_VERIFY);
+	assert_int_equal(progress.phase, PHASE_VERIFY);
+	assert_int_equal(run_step(&progress, &plan, &tick), RUN_ACT_NONE);
+	assert_int_equal(run_step(&progress, &plan, &verified), RUN_ACT_FINISH);
+	assert_int_equal(progress.status, RUN_DONE);
+	assert_int_equal(progress.phase, PHASE_DONE);
+	assert_true(run_probe_share[0] <= 0 && run_probe_share[1] >= 0.5 && run_probe_share[3] >= 0.9);
+}
+
 static void test_nothing_settles_where_nothing_was_discarded(void **state)
 {
 	static const struct run_plan plan = { .settle_ns = 600 * S };
@@ -172,6 +196,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_whole_run),
+		cmocka_unit_test(test_the_soak_is_followed_by_the_probe_and_the_verification),
 		cmocka_unit_test(test_nothing_settles_where_nothing_was_discarded),
 		cmocka_unit_test(test_a_soak_without_end_goes_on),
 		cmocka_unit_test(test_failure_and_stop_end_any_phase),
