@@ -247,35 +247,49 @@ bool engine_stop(struct engine *engine, uint64_t timeout_ns)
 /* One worker's counters as they were at one moment. */
 static void worker_read(struct worker *worker, uint64_t now_ns, struct engine_totals *out)
 {
+	enum { WRITE_BYTES, WRITE_IOS, READ_BYTES, READ_IOS, ERRORS, INFLIGHT, INFLIGHT_NS, SINCE_NS, LAT_SUM_NS, COMMITS,
+		COUNT };
 	struct worker_counters *counters = &worker->counters;
-	uint64_t values[9], seq, lat[HIST_BUCKETS], commit_lat[HIST_BUCKETS];
-	_Atomic uint64_t *const sources[9] = { &counters->write_bytes, &counters->write_ios,
-		&counters->read_bytes, &counters->read_ios, &counters->errors, &counters->inflight,
-		&counters->inflight_ns, &counters->since_ns, &counters->commits };
+	_Atomic uint64_t *const sources[COUNT] = {
+		[WRITE_BYTES] = &counters->write_bytes,
+		[WRITE_IOS] = &counters->write_ios,
+		[READ_BYTES] = &counters->read_bytes,
+		[READ_IOS] = &counters->read_ios,
+		[ERRORS] = &counters->errors,
+		[INFLIGHT] = &counters->inflight,
+		[INFLIGHT_NS] = &counters->inflight_ns,
+		[SINCE_NS] = &counters->since_ns,
+		[LAT_SUM_NS] = &counters->lat_sum_ns,
+		[COMMITS] = &counters->commits,
+	};
+	uint64_t now[COUNT], seq, lat[HIST_BUCKETS], commit_lat[HIST_BUCKETS];
 
 	for (unsigned tries = 0; tries < READ_TRIES; tries++) {
 		seq = atomic_load_explicit(&counters->seq, memory_order_acquire);
-		for (unsigned i = 0; i < 9; i++)
-			values[i] = atomic_load_explicit(sources[i], memory_order_relaxed);
+		for (unsigned i = 0; i < COUNT; i++)
+			now[i] = atomic_load_explicit(sources[i], memory_order_relaxed);
 		for (unsigned i = 0; i < HIST_BUCKETS; i++)
 			lat[i] = atomic_load_explicit(&counters->lat[i], memory_order_relaxed);
 		/* Nearly always without syncs: then there is nothing to copy. */
-		for (unsigned i = 0; values[8] && i < HIST_BUCKETS; i++)
+		for (unsigned i = 0; now[COMMITS] && i < HIST_BUCKETS; i++)
 			commit_lat[i] = atomic_load_explicit(&counters->commit_lat[i], memory_order_relaxed);
 		atomic_thread_fence(memory_order_acquire);
 		if (!(seq & 1) && seq == atomic_load_explicit(&counters->seq, memory_order_relaxed))
 			break;
 	}
-	out->write_bytes += values[0];
-	out->write_ios += values[1];
-	out->read_bytes += values[2];
-	out->read_ios += values[3];
-	out->errors += values[4];
-	out->inflight_ns += values[6] + (now_ns > values[7] ? values[5] * (now_ns - values[7]) : 0);
+	out->write_bytes += now[WRITE_BYTES];
+	out->write_ios += now[WRITE_IOS];
+	out->read_bytes += now[READ_BYTES];
+	out->read_ios += now[READ_IOS];
+	out->errors += now[ERRORS];
+	out->inflight_ns += now[INFLIGHT_NS];
+	if (now_ns > now[SINCE_NS])
+		out->inflight_ns += now[INFLIGHT] * (now_ns - now[SINCE_NS]);
+	out->lat_sum_ns += now[LAT_SUM_NS];
+	out->commits += now[COMMITS];
 	for (unsigned i = 0; i < HIST_BUCKETS; i++)
 		out->lat.counts[i] += lat[i];
-	out->commits += values[8];
-	for (unsigned i = 0; values[8] && i < HIST_BUCKETS; i++)
+	for (unsigned i = 0; now[COMMITS] && i < HIST_BUCKETS; i++)
 		out->commit_lat.counts[i] += commit_lat[i];
 }
 
@@ -302,6 +316,19 @@ void engine_read(struct engine *engine, struct engine_totals *out)
 uint64_t engine_take_longest_stall_ns(struct engine *engine)
 {
 	return atomic_exchange(&engine->longest_stall_ns, 0);
+}
+
+unsigned engine_thread_ids(struct engine *engine, pid_t *ids, unsigned most)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < engine->worker_count && count < most; i++) {
+		pid_t id = atomic_load(&engine->workers[i].thread_id);
+
+		if (id && !atomic_load(&engine->workers[i].has_ended))
+			ids[count++] = id;
+	}
+	return count;
 }
 
 bool engine_next_error(struct engine *engine, struct engine_error *out)

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "config/config.h"
 #include "engine/hist.h"
@@ -61,6 +62,7 @@ struct engine_totals {
 	uint64_t write_bytes, write_ios, read_bytes, read_ios, errors;
 	uint64_t inflight_ns; /* requests in flight, integrated over time */
 	uint64_t cpu_ns;      /* CPU time of the workers */
+	uint64_t lat_sum_ns;  /* submit to complete, of all that completed */
 	uint64_t read_ns;     /* monotonic time of this cut */
 	uint64_t
 		last_completion_ns; /* start of the stall clock: last completion of any worker, or the start */
@@ -98,6 +100,8 @@ void engine_read(struct engine *engine, struct engine_totals *out);
 /* The longest stall (no completion at all) that ended since the last call; the running one is
  * read_ns - last_completion_ns. One caller. */
 uint64_t engine_take_longest_stall_ns(struct engine *engine);
+/* The kernel's ids of the workers that run, at most @most; how many. */
+unsigned engine_thread_ids(struct engine *engine, pid_t *ids, unsigned most);
 /* Next kept error, oldest first; false when none. Errors beyond the 256 kept at a time are only counted. One caller. */
 bool engine_next_error(struct engine *engine, struct engine_error *out);
 bool engine_fill_ended(struct engine *engine, struct engine_fill_end *out);

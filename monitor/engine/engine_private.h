@@ -27,6 +27,7 @@ struct worker_counters {
 	_Atomic uint64_t inflight;    /* now */
 	_Atomic uint64_t inflight_ns; /* integrated up to since_ns */
 	_Atomic uint64_t since_ns;
+	_Atomic uint64_t lat_sum_ns;
 	_Atomic uint64_t commits;
 	_Atomic uint64_t lat[HIST_BUCKETS], commit_lat[HIST_BUCKETS];
 };
@@ -50,6 +51,7 @@ struct worker {
 	bool is_started;
 	_Atomic bool has_ended;
 	_Atomic clockid_t cpu_clock;
+	_Atomic pid_t thread_id;	/* of the kernel; 0 before it runs */
 	_Atomic uint64_t cpu_end_ns;	/* CPU time of a thread that has ended */
 	char open_notes[OPS_NOTES_MAX]; /* valid once the gate is passed */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "engine/ledger.h"
@@ -338,6 +339,7 @@ static void slot_count(struct worker *worker, struct slot *slot, uint64_t now_ns
 		return;
 	}
 	counter_add(&counters->lat[hist_index(now_ns - slot->submit_ns)], 1);
+	counter_add(&counters->lat_sum_ns, now_ns - slot->submit_ns);
 	if (slot->verb == RING_READ) {
 		counter_add(&counters->read_bytes, slot->bytes);
 		counter_add(&counters->read_ios, 1);
@@ -566,6 +568,7 @@ void *worker_main(void *arg)
 	int rc;
 
 	signals_block();
+	atomic_store(&worker->thread_id, gettid());
 	if (pthread_getcpuclockid(pthread_self(), &cpu_clock) == 0)
 		atomic_store(&worker->cpu_clock, cpu_clock);
 	rc = engine->ops->open(&setup, &worker->ring, worker->open_notes);

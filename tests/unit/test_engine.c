@@ -101,6 +101,31 @@ static void extent_check(const struct fixture *fixture, const struct engine_job 
 	free(sector);
 }
 
+/* Each id is a thread of ours, and none twice. */
+static void thread_ids_check(struct engine *engine, unsigned count)
+{
+	pid_t ids[8];
+	char path[64];
+
+	assert_int_equal(engine_thread_ids(engine, ids, 8), count);
+	assert_int_equal(engine_thread_ids(engine, ids, 1), 1);
+	for (unsigned i = 0; i < count; i++) {
+		(void)snprintf(path, sizeof(path), "/proc/self/task/%d", (int)ids[i]);
+		assert_int_equal(access(path, F_OK), 0);
+		assert_true(ids[i] != gettid() && (i == 0 || ids[i] != ids[i - 1]));
+	}
+}
+
+/* The sum must be what the histogram says within its error of 0.8 %. */
+static void latency_sum_check(const struct engine_totals *totals)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < HIST_BUCKETS; i++)
+		sum += (double)totals->lat.counts[i] * (double)hist_value_ns(i);
+	assert_true((double)totals->lat_sum_ns > sum * 0.992 && (double)totals->lat_sum_ns < sum * 1.008);
+}
+
 static void fill_and_soak(enum config_engine kind, const char *name)
 {
 	static struct engine_totals totals;
@@ -134,9 +159,12 @@ static void fill_and_soak(enum config_engine kind, const char *name)
 	job.is_fill = false;
 	engine = engine_make(&job);
 	sleep_ms(200);
+	thread_ids_check(engine, job.threads);
 	assert_true(engine_stop(engine, NS_PER_S));
+	assert_int_equal(engine_thread_ids(engine, (pid_t[2]){ 0 }, 2), 0);
 	engine_read(engine, &totals);
 	assert_true(totals.write_ios > 9);
+	latency_sum_check(&totals);
 	assert_int_equal(totals.write_bytes, totals.write_ios * BLOCK);
 	assert_int_equal(hist_total(&totals.lat), totals.write_ios);
 	assert_true(totals.cpu_ns > 0);
