@@ -1,4 +1,6 @@
 libdrivesoak_a_SOURCES += \
+	monitor/measure/hostlimit.c monitor/measure/hostlimit.h \
+	monitor/measure/hostload.c monitor/measure/hostload.h \
 	monitor/measure/sample.c monitor/measure/sample.h \
 	monitor/measure/sampler.c monitor/measure/sampler.h \
 	monitor/measure/tick.c monitor/measure/tick.h \

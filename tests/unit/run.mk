@@ -17,3 +17,13 @@ unit_programs += tests/unit/test_target
 tests_unit_test_target_SOURCES = tests/unit/test_target.c
 tests_unit_test_target_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_target_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_hostlimit
+tests_unit_test_hostlimit_SOURCES = tests/unit/test_hostlimit.c
+tests_unit_test_hostlimit_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_hostlimit_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_hostload
+tests_unit_test_hostload_SOURCES = tests/unit/test_hostload.c $(archive_fixture)
+tests_unit_test_hostload_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_hostload_LDADD = $(LDADD) $(CMOCKA_LIBS)
