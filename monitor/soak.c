@@ -281,6 +281,8 @@ static int drives_new(struct soak *soak, char *why)
 		drive->last_sample_ms = INT64_MIN;
 		rc = sampler_new(&drive->sampler);
 		if (rc == 0)
+			rc = hostload_new("", &drive->hostload);
+		if (rc == 0)
 			rc = keeper_new(drive->config, wake, soak, &drive->keeper);
 		soak->drive_count = i + 1;
 		if (rc < 0) {
@@ -365,6 +367,7 @@ bool soak_free(struct soak *soak)
 			is_clean = false;
 		else
 			sampler_free(soak->drives[i].sampler);
+		hostload_free(soak->drives[i].hostload);
 	}
 	if (!is_clean)
 		return false;

@@ -387,7 +387,7 @@ static void soak_ask(struct drive *drive, struct keeper_command *command)
 	command->verb = KEEPER_SOAK;
 	command->to_bytes = progress->extent_bytes - progress->extent_bytes % drive->config->block_bytes;
 	command->threads = drive->config->threads;
-	command->queue_depth = depth_choose(drive);
+	command->queue_depth = drive->queue_depth = depth_choose(drive);
 	command->requests_per_s = (double)drive->config->rate_bytes_per_s / drive->config->block_bytes;
 	/* A resumed soak goes on with other numbers of the same recorded seed. */
 	command->seed = drive->run.seed ^ progress->soak_ns;
@@ -516,30 +516,13 @@ static void record_target(struct drive *drive)
 /* The time from @from_ms in which the service did not run is one row, stamped at its end. */
 static void down_row_put(struct drive *drive, int64_t from_ms, int64_t until_ms)
 {
-	struct sample down = {
-		.t_ms = until_ms,
-		.state = SAMPLE_DOWN,
-		.phase = drive->run.progress.phase,
-		.write_bytes = SAMPLE_UNKNOWN,
-		.write_ios = SAMPLE_UNKNOWN,
-		.read_bytes = SAMPLE_UNKNOWN,
-		.read_ios = SAMPLE_UNKNOWN,
-		.errors = SAMPLE_UNKNOWN,
-		.lat_p50_ns = SAMPLE_UNKNOWN,
-		.lat_p90_ns = SAMPLE_UNKNOWN,
-		.lat_p99_ns = SAMPLE_UNKNOWN,
-		.lat_p999_ns = SAMPLE_UNKNOWN,
-		.lat_p9999_ns = SAMPLE_UNKNOWN,
-		.lat_max_ns = SAMPLE_UNKNOWN,
-		.stall_ns = SAMPLE_UNKNOWN,
-		.inflight_mean = NAN,
-		.host_cpu_share = NAN,
-		.steal_share = NAN,
-		.temp_c = NAN,
-	};
+	struct sample down;
 
 	if (drive->last_sample_ms == INT64_MIN || until_ms <= drive->last_sample_ms)
 		return;
+	sample_init(&down);
+	down.t_ms = until_ms;
+	down.phase = drive->run.progress.phase;
 	down.elapsed_ns = (uint64_t)(until_ms - from_ms) * NS_PER_MS;
 	drive->last_sample_ms = until_ms;
 	(void)archive_put_sample(drive->soak->options.archive, &drive->run, &down);
@@ -563,6 +546,7 @@ static void sampling_begin(struct drive *drive)
 	drive->is_partial = true;
 	drive->interval_from_ns = drive->phase_from_ns = clock_mono_ns();
 	drive->interval_phase = drive->run.progress.phase;
+	drive_begin_host(drive);
 }
 
 static void on_opened(struct drive *drive, const struct keeper_reply *reply)
@@ -810,6 +794,7 @@ static void interval_end(struct drive *drive, int64_t t_ms, uint32_t flags)
 		flags |= SAMPLE_FLAG_FLUSH;
 	drive->was_flushing = drive->is_flushing;
 	sample->flags = flags;
+	drive_judge_host(drive);
 	if (sample->state == SAMPLE_FILLING && elapsed_ns)
 		drive->fill_bytes_per_s = (double)sample->write_bytes * 1e9 / (double)elapsed_ns;
 	drive->run.written_bytes = drive->base_written_bytes + sampler_get_sums(drive->sampler).write_bytes;
@@ -849,6 +834,29 @@ static void errors_limit(struct drive *drive)
 	(void)snprintf(reason, sizeof(reason), "%llu I/O errors are more than max-errors %llu",
 		(unsigned long long)errors, (unsigned long long)drive->config->max_errors);
 	run_fail(drive, reason);
+}
+
+static void host_note(struct drive *drive)
+{
+	const struct sample *sample = &drive->sample;
+	bool is_limited = sample->flags & SAMPLE_FLAG_HOST_LIMIT;
+
+	if (sample->phase != PHASE_SOAK || sample->flags & SAMPLE_FLAG_PARTIAL)
+		return;
+	switch (hostlimit_watch_add(&drive->host_watch, is_limited)) {
+	case HOSTLIMIT_BEGINS:
+		event_put(drive, "note", EVENT_WARNING,
+			"the host is the limit, not the drive, in %u of the last %u samples: %s",
+			HOSTLIMIT_WATCH_BEGIN, HOSTLIMIT_WATCH_SAMPLES, drive->host.text);
+		break;
+	case HOSTLIMIT_ENDS:
+		event_put(drive, "note", EVENT_INFO,
+			"the host is no longer the limit: in none of the last %u samples",
+			HOSTLIMIT_WATCH_SAMPLES);
+		break;
+	case HOSTLIMIT_STAYS:
+		break;
+	}
 }
 
 static void stall_judge(struct drive *drive)
@@ -911,6 +919,7 @@ void drive_tick(struct drive *drive, const struct tick_answer *answer)
 	findings_note(drive);
 	errors_note(drive);
 	epoch_ask(drive);
+	host_note(drive);
 	stall_judge(drive);
 	direct_prove(drive);
 	step(drive, &input);

@@ -7,6 +7,8 @@
 
 #include "base/log.h"
 #include "keeper.h"
+#include "measure/hostlimit.h"
+#include "measure/hostload.h"
 #include "measure/sampler.h"
 #include "measure/summary.h"
 #include "measure/tick.h"
@@ -61,6 +63,7 @@ struct drive {
 	const struct config_drive *config;
 	struct keeper *keeper;
 	struct sampler *sampler;
+	struct hostload *hostload;
 
 	bool has_run; /* run is valid */
 	struct run_record run;
@@ -70,6 +73,7 @@ struct drive {
 
 	bool is_resumed, is_open;
 	enum drive_job job;
+	unsigned queue_depth; /* of the soak */
 	bool is_over;	      /* ended, and announced once the archive has all of it */
 	enum run_action then; /* decided while something ran: what follows once it has stopped */
 	bool is_job_over;     /* what is being stopped had ended by itself */
@@ -89,6 +93,8 @@ struct drive {
 	bool is_partial;
 	struct sample sample; /* the last one taken */
 	double fill_bytes_per_s;
+	struct hostlimit_answer host; /* of the last sample that was judged */
+	struct hostlimit_watch host_watch;
 
 	uint64_t base_written_bytes, base_errors; /* of earlier starts of the service */
 	struct log_complaint error_complaint;
@@ -125,6 +131,11 @@ void drive_last_sample(struct drive *drive);
 void drive_publish(struct drive *drive);
 /* The archive has everything: say that the run is over. */
 void drive_announce(struct drive *drive);
+
+/* Begin to look at what the host does to the drive's threads; the target is open. */
+void drive_begin_host(struct drive *drive);
+/* Put what the host did into the sample that ends and flag it when the host was its limit. */
+void drive_judge_host(struct drive *drive);
 
 /* Call drive_announce() for every drive as soon as nothing is queued for the archive. */
 void soak_announce_later(struct soak *soak);

@@ -10,16 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SCHEMA_VERSION	1
+#define SCHEMA_VERSION	2
 #define APPLICATION_ID	0x64736f6b /* "dsok": tells a foreign database from a journal */
 #define BUSY_TIMEOUT_MS 1000
 
 #define TEXT_OF(x)  #x
 #define VALUE_OF(x) TEXT_OF(x)
 
-/* Events carry the id of their run as text, without a reference: an event must never be refused. */
+/* Version 1, as it was: a new file is made so and then brought up to date by the steps below, as an old one is.
+ * Events carry the id of their run as text, without a reference: an event must never be refused. */
 static const char schema[] =
-	"BEGIN IMMEDIATE;"
 	"CREATE TABLE runs (run INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, drive TEXT NOT NULL, label "
 	"TEXT,"
 	" model TEXT, serial TEXT, firmware TEXT, source TEXT NOT NULL, phase TEXT NOT NULL, status TEXT NOT "
@@ -49,10 +49,22 @@ static const char schema[] =
 	" evidence TEXT) STRICT;"
 	"CREATE INDEX events_time ON events (t_ms, event);"
 	"CREATE INDEX events_run ON events (run, t_ms, event);"
-	"PRAGMA application_id = " VALUE_OF(APPLICATION_ID) ";"
-							    "PRAGMA user_version = " VALUE_OF(
-								    SCHEMA_VERSION) ";"
-										    "COMMIT";
+	"PRAGMA application_id = " VALUE_OF(APPLICATION_ID) ";";
+
+/* From each version to the next. */
+static const char *const steps[SCHEMA_VERSION] = {
+	[1] = "ALTER TABLE samples ADD COLUMN run_delay_share REAL;"
+	      "ALTER TABLE samples ADD COLUMN device_lat_mean_ns INTEGER;"
+	      "ALTER TABLE samples ADD COLUMN lat_mean_ns INTEGER;"
+	      "ALTER TABLE samples ADD COLUMN throttled_ns INTEGER;",
+};
+
+/* What a file of that version, when it is only read, lacks of the present one is unknown: a view of the same name
+ * hides the table from this connection alone. */
+static const char *const stand_ins[SCHEMA_VERSION] = {
+	[1] = "CREATE TEMP VIEW samples AS SELECT *, NULL AS run_delay_share, NULL AS device_lat_mean_ns,"
+	      " NULL AS lat_mean_ns, NULL AS throttled_ns FROM main.samples;",
+};
 
 static const char settings[] = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
 			       "PRAGMA journal_size_limit = 4194304;";
@@ -194,7 +206,7 @@ static int read_number(struct journal *journal, const char *sql, int64_t *out)
 }
 
 /* 0 when the file has our schema, -ENOENT when it has none yet. */
-static int check_schema(struct journal *journal)
+static int check_schema(struct journal *journal, int64_t *out_version)
 {
 	int64_t version = 0, application = 0, tables = 0;
 	int rc = read_number(journal, "PRAGMA user_version", &version);
@@ -213,6 +225,7 @@ static int check_schema(struct journal *journal)
 		return journal_refuse(journal, -EPROTO,
 			"the file has schema %lld, newer than this program's %d", (long long)version,
 			SCHEMA_VERSION);
+	*out_version = version;
 	return 0;
 }
 
@@ -246,22 +259,44 @@ static int connect_file(struct journal *journal, const char *name, int flags)
 	return 0;
 }
 
+/* In one transaction: whoever opens the file at the same time finds the old or the new. */
+static int upgrade(struct journal *journal)
+{
+	int64_t version = 0;
+	int rc = journal_begin(journal);
+
+	if (rc == 0)
+		rc = read_number(journal, "PRAGMA user_version", &version);
+	if (rc == 0 && version == 0) {
+		rc = execute(journal, schema);
+		version = 1;
+	}
+	for (; rc == 0 && version < SCHEMA_VERSION; version++)
+		rc = execute(journal, steps[version]);
+	if (rc == 0)
+		rc = execute(journal, "PRAGMA user_version = " VALUE_OF(SCHEMA_VERSION));
+	if (rc == 0)
+		rc = journal_commit(journal);
+	if (rc < 0)
+		journal_rollback(journal);
+	return rc;
+}
+
 static int open_for_writing(struct journal *journal, const char *path)
 {
 	int rc = connect_file(journal, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-	bool is_new;
+	int64_t version = 0;
 
 	if (rc < 0)
 		return rc;
-	rc = check_schema(journal);
-	is_new = rc == -ENOENT;
-	if (rc < 0 && !is_new)
+	rc = check_schema(journal, &version);
+	if (rc < 0 && rc != -ENOENT)
 		return rc;
 	rc = use_wal(journal);
 	if (rc == 0)
 		rc = execute(journal, settings);
-	if (rc == 0 && is_new)
-		rc = execute(journal, schema);
+	if (rc == 0 && version < SCHEMA_VERSION)
+		rc = upgrade(journal);
 	return rc;
 }
 
@@ -281,12 +316,17 @@ static int file_uri(const char *path, const char *query, struct text *uri)
 static int connect_for_reading(struct journal *journal, const char *path, const char *query)
 {
 	struct text uri = TEXT_INIT;
+	int64_t version = SCHEMA_VERSION;
 	int rc = file_uri(path, query, &uri);
 
 	if (rc == 0)
 		rc = connect_file(journal, text_string(&uri), SQLITE_OPEN_READONLY);
 	text_fini(&uri);
-	return rc == 0 ? check_schema(journal) : rc;
+	if (rc == 0)
+		rc = check_schema(journal, &version);
+	if (rc == 0 && version < SCHEMA_VERSION)
+		rc = execute(journal, stand_ins[version]);
+	return rc;
 }
 
 static bool has_log(const char *path)

@@ -31,6 +31,10 @@ static const struct field sample_fields[] = {
 	SAMPLE_FIELD(host_cpu_share, FIELD_REAL),
 	SAMPLE_FIELD(steal_share, FIELD_REAL),
 	SAMPLE_FIELD(temp_c, FIELD_REAL),
+	SAMPLE_FIELD(run_delay_share, FIELD_REAL),
+	SAMPLE_FIELD(device_lat_mean_ns, FIELD_COUNT),
+	SAMPLE_FIELD(lat_mean_ns, FIELD_COUNT),
+	SAMPLE_FIELD(throttled_ns, FIELD_COUNT),
 };
 
 #define SAMPLE_FIELDS (sizeof(sample_fields) / sizeof(sample_fields[0]))

@@ -2,6 +2,7 @@
 #include "measure/sample.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -25,6 +26,33 @@ static const struct {
 	{ SAMPLE_FLAG_HOST_LIMIT, "host-limit" },
 	{ SAMPLE_FLAG_FLUSH, "flush" },
 };
+
+void sample_init(struct sample *sample)
+{
+	*sample = (struct sample){
+		.state = SAMPLE_DOWN,
+		.write_bytes = SAMPLE_UNKNOWN,
+		.write_ios = SAMPLE_UNKNOWN,
+		.read_bytes = SAMPLE_UNKNOWN,
+		.read_ios = SAMPLE_UNKNOWN,
+		.errors = SAMPLE_UNKNOWN,
+		.lat_p50_ns = SAMPLE_UNKNOWN,
+		.lat_p90_ns = SAMPLE_UNKNOWN,
+		.lat_p99_ns = SAMPLE_UNKNOWN,
+		.lat_p999_ns = SAMPLE_UNKNOWN,
+		.lat_p9999_ns = SAMPLE_UNKNOWN,
+		.lat_max_ns = SAMPLE_UNKNOWN,
+		.stall_ns = SAMPLE_UNKNOWN,
+		.inflight_mean = NAN,
+		.host_cpu_share = NAN,
+		.steal_share = NAN,
+		.temp_c = NAN,
+		.run_delay_share = NAN,
+		.device_lat_mean_ns = SAMPLE_UNKNOWN,
+		.lat_mean_ns = SAMPLE_UNKNOWN,
+		.throttled_ns = SAMPLE_UNKNOWN,
+	};
+}
 
 const char *sample_state_name(enum sample_state state)
 {

@@ -48,6 +48,10 @@ static const struct {
 	{ "lat_p9999_ns", COLUMN_COUNT, offsetof(struct sample, lat_p9999_ns) },
 	{ "host_cpu_share", COLUMN_REAL, offsetof(struct sample, host_cpu_share) },
 	{ "steal_share", COLUMN_REAL, offsetof(struct sample, steal_share) },
+	{ "run_delay_share", COLUMN_REAL, offsetof(struct sample, run_delay_share) },
+	{ "device_lat_mean_ns", COLUMN_COUNT, offsetof(struct sample, device_lat_mean_ns) },
+	{ "lat_mean_ns", COLUMN_COUNT, offsetof(struct sample, lat_mean_ns) },
+	{ "throttled_ns", COLUMN_COUNT, offsetof(struct sample, throttled_ns) },
 };
 
 size_t sample_column_count(void)

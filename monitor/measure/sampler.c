@@ -9,7 +9,7 @@
 /* What was completed and not yet put into a sample. */
 struct pending {
 	uint64_t write_bytes, write_ios, read_bytes, read_ios, errors;
-	uint64_t inflight_ns, cpu_ns, stall_ns;
+	uint64_t inflight_ns, cpu_ns, stall_ns, lat_sum_ns;
 	struct hist lat;
 };
 
@@ -63,6 +63,7 @@ static void collect(struct sampler *sampler)
 	pending->errors += now->errors - before->errors;
 	pending->inflight_ns += now->inflight_ns - before->inflight_ns;
 	pending->cpu_ns += now->cpu_ns > before->cpu_ns ? now->cpu_ns - before->cpu_ns : 0;
+	pending->lat_sum_ns += now->lat_sum_ns - before->lat_sum_ns;
 	for (unsigned i = 0; i < HIST_BUCKETS; i++)
 		pending->lat.counts[i] += now->lat.counts[i] - before->lat.counts[i];
 	longest(&pending->stall_ns, engine_take_longest_stall_ns(sampler->engine));
@@ -114,6 +115,11 @@ void sampler_take(struct sampler *sampler, uint64_t elapsed_ns, struct sample *o
 	out->host_cpu_share = elapsed_ns ? (double)pending->cpu_ns / (double)elapsed_ns : NAN;
 	out->steal_share = NAN;
 	out->temp_c = NAN;
+	out->run_delay_share = NAN;
+	out->device_lat_mean_ns = out->throttled_ns = SAMPLE_UNKNOWN;
+	out->lat_mean_ns = pending->write_ios + pending->read_ios
+				   ? pending->lat_sum_ns / (pending->write_ios + pending->read_ios)
+				   : SAMPLE_UNKNOWN;
 	put_latencies(&pending->lat, out);
 	memset(pending, 0, sizeof(*pending));
 }

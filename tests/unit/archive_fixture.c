@@ -2,7 +2,6 @@
 #include "archive_fixture.h"
 
 #include <ftw.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,19 +30,21 @@ struct sample fixture_sample(int64_t t_ms, uint32_t interval_s, uint64_t write_b
 		.host_cpu_share = 0.25,
 		.steal_share = 0.125,
 		.temp_c = 41,
+		.run_delay_share = 0.0625,
+		.device_lat_mean_ns = 48000,
+		.lat_mean_ns = 52000,
+		.throttled_ns = 9000,
 	};
 }
 
 struct sample fixture_down(int64_t t_ms, uint64_t elapsed_ns)
 {
-	struct sample sample = {
-		.t_ms = t_ms, .elapsed_ns = elapsed_ns, .state = SAMPLE_DOWN, .phase = PHASE_SOAK
-	};
+	struct sample sample;
 
-	sample.write_bytes = sample.write_ios = sample.read_bytes = sample.read_ios = SAMPLE_UNKNOWN;
-	sample.errors = sample.lat_p50_ns = sample.lat_p90_ns = sample.lat_p99_ns = SAMPLE_UNKNOWN;
-	sample.lat_p999_ns = sample.lat_p9999_ns = sample.lat_max_ns = sample.stall_ns = SAMPLE_UNKNOWN;
-	sample.inflight_mean = sample.host_cpu_share = sample.steal_share = sample.temp_c = NAN;
+	sample_init(&sample);
+	sample.t_ms = t_ms;
+	sample.elapsed_ns = elapsed_ns;
+	sample.phase = PHASE_SOAK;
 	return sample;
 }
 

@@ -277,7 +277,8 @@ static void test_exports_agree_digit_for_digit(void **state)
 	check_contains(output, "{\"run\":{\"id\":\"evo-20261130T214900Z\",");
 	check_contains(output, ",\"interval_s\":10,\"columns\":[\"t_s\",\"elapsed_s\",");
 	check_contains(output,
-		"\"steal_share\"],\"rows\":[\n[1796075410,10,\"measured\",\"\",\"soak\",104857600,6400,");
+		"\"steal_share\",\"run_delay_share\",\"device_lat_mean_ns\",\"lat_mean_ns\",\"throttled_ns\"]"
+		",\"rows\":[\n[1796075410,10,\"measured\",\"\",\"soak\",104857600,6400,");
 	check_contains(output, ",\n[1796075490,10,\"down\",\"\",\"soak\",null,null,");
 	check_contains(output, "]\n]}\n");
 	if (system("python3 -c ''") == 0)

@@ -169,6 +169,11 @@ static void check_sample(const struct sample *a, const struct sample *b)
 	assert_true(a->steal_share == b->steal_share || isnan(a->steal_share));
 	assert_true(a->temp_c == b->temp_c || isnan(a->temp_c));
 	assert_int_equal(isnan(a->temp_c), isnan(b->temp_c));
+	assert_true(a->run_delay_share == b->run_delay_share ||
+		    (isnan(a->run_delay_share) && isnan(b->run_delay_share)));
+	assert_int_equal(a->device_lat_mean_ns, b->device_lat_mean_ns);
+	assert_int_equal(a->lat_mean_ns, b->lat_mean_ns);
+	assert_int_equal(a->throttled_ns, b->throttled_ns);
 	assert_int_equal(a->hist_bytes, b->hist_bytes);
 	assert_memory_equal(a->hist, b->hist, b->hist_bytes);
 }
@@ -527,8 +532,98 @@ static void test_a_newer_schema_is_left_alone(void **state)
 	assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 7", NULL, NULL, NULL), SQLITE_OK);
 	(void)sqlite3_close(db);
 	assert_int_equal(journal_open(path, false, &journal), -EPROTO);
-	assert_string_equal(journal_error(NULL), "the file has schema 7, newer than this program's 1");
+	assert_string_equal(journal_error(NULL), "the file has schema 7, newer than this program's 2");
 	assert_int_equal(journal_open(path, true, &journal), -EPROTO);
+}
+
+/* The journal of put_one() as the first version of the program wrote it. */
+static void make_old(void)
+{
+	struct journal *journal = open_journal(false);
+	sqlite3 *db;
+
+	put_one(journal);
+	journal_close(journal);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db,
+				 "ALTER TABLE samples DROP COLUMN run_delay_share;"
+				 "ALTER TABLE samples DROP COLUMN device_lat_mean_ns;"
+				 "ALTER TABLE samples DROP COLUMN lat_mean_ns;"
+				 "ALTER TABLE samples DROP COLUMN throttled_ns;"
+				 "PRAGMA user_version = 1",
+				 NULL, NULL, NULL),
+		SQLITE_OK);
+	(void)sqlite3_close(db);
+}
+
+static struct sample old_sample(void)
+{
+	struct sample sample = fixture_sample(FIXTURE_START_MS, 10, 1);
+
+	sample.run_delay_share = NAN;
+	sample.device_lat_mean_ns = sample.lat_mean_ns = sample.throttled_ns = SAMPLE_UNKNOWN;
+	return sample;
+}
+
+static void check_last(struct journal *journal, const struct sample *expected)
+{
+	struct run_record run;
+	struct sample last, got[2], *next = got;
+
+	fixture_run(&run, "evo", 10);
+	assert_int_equal(journal_get_last_sample(journal, run.id, &last), 0);
+	check_sample(&last, expected);
+	assert_int_equal(journal_each_sample(
+				 journal, run.id, expected->t_ms - 1, INT64_MAX, true, store_sample, &next),
+		0);
+	assert_int_equal(next - got, 1);
+	check_sample(&got[0], expected);
+}
+
+static void test_an_older_schema_is_read_as_it_is_and_brought_up_to_date_by_a_writer(void **state)
+{
+	struct sample old = old_sample(), fresh = fixture_sample(FIXTURE_START_MS + 10000, 10, 2);
+	struct journal *reader, *journal;
+	struct run_record run;
+
+	(void)state;
+	make_old();
+	fixture_run(&run, "evo", 10);
+	reader = open_journal(true);
+	check_last(reader, &old);
+	journal = open_journal(false);
+	check_last(journal, &old);
+	assert_int_equal(journal_put_sample(journal, run.id, &fresh), 0);
+	check_last(journal, &fresh);
+	/* A reader from before the change goes on, and sees what there is now. */
+	check_last(reader, &fresh);
+	journal_close(reader);
+	journal_close(journal);
+	journal = open_journal(false); /* once is enough */
+	check_last(journal, &fresh);
+	journal_close(journal);
+	reader = open_journal(true);
+	check_last(reader, &fresh);
+	journal_close(reader);
+}
+
+static void test_an_older_schema_is_not_half_brought_up_to_date(void **state)
+{
+	struct journal *journal = NULL;
+	sqlite3 *db;
+
+	(void)state;
+	make_old();
+	/* The second of the columns is there already: no version ever wrote that. */
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "ALTER TABLE samples ADD COLUMN device_lat_mean_ns INTEGER", NULL,
+				 NULL, NULL),
+		SQLITE_OK);
+	assert_int_equal(journal_open(path, false, &journal), -EIO);
+	assert_string_equal(journal_error(NULL), "duplicate column name: device_lat_mean_ns");
+	assert_int_equal(
+		sqlite3_exec(db, "SELECT run_delay_share FROM samples", NULL, NULL, NULL), SQLITE_ERROR);
+	(void)sqlite3_close(db);
 }
 
 static void test_damage_inside_is_an_error_of_the_call(void **state)
@@ -559,7 +654,7 @@ static void test_the_file_is_kept_as_promised(void **state)
 		const char *value;
 	} row[] = {
 		{ "PRAGMA journal_mode", "wal" },
-		{ "PRAGMA user_version", "1" },
+		{ "PRAGMA user_version", "2" },
 		{ "PRAGMA integrity_check", "ok" },
 		{ "SELECT count(*) FROM pragma_table_list WHERE name IN"
 		  " ('runs', 'run_texts', 'samples', 'histograms', 'events') AND strict",
@@ -660,6 +755,8 @@ int main(void)
 		CASE(test_a_log_left_behind_is_not_overlooked),
 		CASE(test_a_file_that_is_none_is_refused_clearly),
 		CASE(test_a_newer_schema_is_left_alone),
+		CASE(test_an_older_schema_is_read_as_it_is_and_brought_up_to_date_by_a_writer),
+		CASE(test_an_older_schema_is_not_half_brought_up_to_date),
 		CASE(test_damage_inside_is_an_error_of_the_call),
 		CASE(test_the_file_is_kept_as_promised),
 		CASE(test_kill_loses_nothing_that_was_committed),
