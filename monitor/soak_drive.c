@@ -784,6 +784,10 @@ static void interval_end(struct drive *drive, int64_t t_ms, uint32_t flags)
 
 	sampler_take(drive->sampler, elapsed_ns, sample);
 	sweep_take(&drive->sweep, sample);
+	/* Unknown, not none, where the workload has no commits. */
+	if (!drive->config->fsync_every ||
+		(drive->interval_phase != PHASE_SOAK && drive->interval_phase != PHASE_PROBE))
+		sample->commits = SAMPLE_UNKNOWN;
 	sample->t_ms = t_ms;
 	sample->phase = drive->interval_phase;
 	sample->state = state_of(drive, sample);

@@ -56,14 +56,28 @@ static const char *const steps[SCHEMA_VERSION] = {
 	[1] = "ALTER TABLE samples ADD COLUMN run_delay_share REAL;"
 	      "ALTER TABLE samples ADD COLUMN device_lat_mean_ns INTEGER;"
 	      "ALTER TABLE samples ADD COLUMN lat_mean_ns INTEGER;"
-	      "ALTER TABLE samples ADD COLUMN throttled_ns INTEGER;",
+	      "ALTER TABLE samples ADD COLUMN throttled_ns INTEGER;"
+	      "ALTER TABLE samples ADD COLUMN commits INTEGER;"
+	      "ALTER TABLE samples ADD COLUMN commit_p50_ns INTEGER;"
+	      "ALTER TABLE samples ADD COLUMN commit_p99_ns INTEGER;"
+	      "ALTER TABLE runs ADD COLUMN probe_step INTEGER NOT NULL DEFAULT 0;"
+	      "ALTER TABLE runs ADD COLUMN probe_ns INTEGER NOT NULL DEFAULT 0;"
+	      "ALTER TABLE runs ADD COLUMN boot_id TEXT;"
+	      "ALTER TABLE runs ADD COLUMN probe_ios_per_s REAL;"
+	      "ALTER TABLE run_texts ADD COLUMN probe_json TEXT;"
+	      "ALTER TABLE run_texts ADD COLUMN verify_json TEXT;",
 };
 
 /* What a file of that version, when it is only read, lacks of the present one is unknown: a view of the same name
  * hides the table from this connection alone. */
 static const char *const stand_ins[SCHEMA_VERSION] = {
 	[1] = "CREATE TEMP VIEW samples AS SELECT *, NULL AS run_delay_share, NULL AS device_lat_mean_ns,"
-	      " NULL AS lat_mean_ns, NULL AS throttled_ns FROM main.samples;",
+	      " NULL AS lat_mean_ns, NULL AS throttled_ns, NULL AS commits, NULL AS commit_p50_ns,"
+	      " NULL AS commit_p99_ns FROM main.samples;"
+	      "CREATE TEMP VIEW runs AS SELECT *, 0 AS probe_step, 0 AS probe_ns, NULL AS boot_id,"
+	      " NULL AS probe_ios_per_s FROM main.runs;"
+	      "CREATE TEMP VIEW run_texts AS SELECT *, NULL AS probe_json, NULL AS verify_json FROM "
+	      "main.run_texts;",
 };
 
 static const char settings[] = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"

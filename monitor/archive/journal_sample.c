@@ -35,6 +35,9 @@ static const struct field sample_fields[] = {
 	SAMPLE_FIELD(device_lat_mean_ns, FIELD_COUNT),
 	SAMPLE_FIELD(lat_mean_ns, FIELD_COUNT),
 	SAMPLE_FIELD(throttled_ns, FIELD_COUNT),
+	SAMPLE_FIELD(commits, FIELD_COUNT),
+	SAMPLE_FIELD(commit_p50_ns, FIELD_COUNT),
+	SAMPLE_FIELD(commit_p99_ns, FIELD_COUNT),
 };
 
 #define SAMPLE_FIELDS (sizeof(sample_fields) / sizeof(sample_fields[0]))

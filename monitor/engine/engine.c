@@ -247,8 +247,19 @@ bool engine_stop(struct engine *engine, uint64_t timeout_ns)
 /* One worker's counters as they were at one moment. */
 static void worker_read(struct worker *worker, uint64_t now_ns, struct engine_totals *out)
 {
-	enum { WRITE_BYTES, WRITE_IOS, READ_BYTES, READ_IOS, ERRORS, INFLIGHT, INFLIGHT_NS, SINCE_NS, LAT_SUM_NS, COMMITS,
-		COUNT };
+	enum {
+		WRITE_BYTES,
+		WRITE_IOS,
+		READ_BYTES,
+		READ_IOS,
+		ERRORS,
+		INFLIGHT,
+		INFLIGHT_NS,
+		SINCE_NS,
+		LAT_SUM_NS,
+		COMMITS,
+		COUNT
+	};
 	struct worker_counters *counters = &worker->counters;
 	_Atomic uint64_t *const sources[COUNT] = {
 		[WRITE_BYTES] = &counters->write_bytes,

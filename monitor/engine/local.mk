@@ -1,7 +1,6 @@
 libdrivesoak_a_SOURCES += \
 	monitor/engine/engine.c monitor/engine/engine.h monitor/engine/engine_private.h \
 	monitor/engine/hist.c monitor/engine/hist.h \
-	monitor/engine/ledger.c monitor/engine/ledger.h \
 	monitor/engine/libaio.c \
 	monitor/engine/null.c \
 	monitor/engine/ops.h \

@@ -51,6 +51,9 @@ void sample_init(struct sample *sample)
 		.device_lat_mean_ns = SAMPLE_UNKNOWN,
 		.lat_mean_ns = SAMPLE_UNKNOWN,
 		.throttled_ns = SAMPLE_UNKNOWN,
+		.commits = SAMPLE_UNKNOWN,
+		.commit_p50_ns = SAMPLE_UNKNOWN,
+		.commit_p99_ns = SAMPLE_UNKNOWN,
 	};
 }
 

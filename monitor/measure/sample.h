@@ -51,7 +51,9 @@ struct sample {
 	uint64_t device_lat_mean_ns; /* of the block device's own counters */
 	uint64_t lat_mean_ns;
 	uint64_t throttled_ns; /* by a CPU quota of our control group, summed over CPUs */
-	uint16_t hist_bytes;   /* latency histogram as encoded by hist_encode(); 0: none */
+	uint64_t commits;      /* fdatasync() completed; unknown where the workload has none */
+	uint64_t commit_p50_ns, commit_p99_ns; /* a client's last write and its fdatasync() */
+	uint16_t hist_bytes;		       /* latency histogram as encoded by hist_encode(); 0: none */
 	uint8_t hist[SAMPLE_HIST_MAX];
 };
 

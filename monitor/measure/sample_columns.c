@@ -52,6 +52,9 @@ static const struct {
 	{ "device_lat_mean_ns", COLUMN_COUNT, offsetof(struct sample, device_lat_mean_ns) },
 	{ "lat_mean_ns", COLUMN_COUNT, offsetof(struct sample, lat_mean_ns) },
 	{ "throttled_ns", COLUMN_COUNT, offsetof(struct sample, throttled_ns) },
+	{ "commits", COLUMN_COUNT, offsetof(struct sample, commits) },
+	{ "commit_p50_ns", COLUMN_COUNT, offsetof(struct sample, commit_p50_ns) },
+	{ "commit_p99_ns", COLUMN_COUNT, offsetof(struct sample, commit_p99_ns) },
 };
 
 size_t sample_column_count(void)

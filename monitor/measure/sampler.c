@@ -10,7 +10,8 @@
 struct pending {
 	uint64_t write_bytes, write_ios, read_bytes, read_ios, errors;
 	uint64_t inflight_ns, cpu_ns, stall_ns, lat_sum_ns;
-	struct hist lat;
+	uint64_t commits;
+	struct hist lat, commit_lat;
 };
 
 struct sampler {
@@ -64,8 +65,11 @@ static void collect(struct sampler *sampler)
 	pending->inflight_ns += now->inflight_ns - before->inflight_ns;
 	pending->cpu_ns += now->cpu_ns > before->cpu_ns ? now->cpu_ns - before->cpu_ns : 0;
 	pending->lat_sum_ns += now->lat_sum_ns - before->lat_sum_ns;
-	for (unsigned i = 0; i < HIST_BUCKETS; i++)
+	pending->commits += now->commits - before->commits;
+	for (unsigned i = 0; i < HIST_BUCKETS; i++) {
 		pending->lat.counts[i] += now->lat.counts[i] - before->lat.counts[i];
+		pending->commit_lat.counts[i] += now->commit_lat.counts[i] - before->commit_lat.counts[i];
+	}
 	longest(&pending->stall_ns, engine_take_longest_stall_ns(sampler->engine));
 	sampler->sums.write_bytes += now->write_bytes - before->write_bytes;
 	sampler->sums.read_bytes += now->read_bytes - before->read_bytes;
@@ -120,6 +124,9 @@ void sampler_take(struct sampler *sampler, uint64_t elapsed_ns, struct sample *o
 	out->lat_mean_ns = pending->write_ios + pending->read_ios
 				   ? pending->lat_sum_ns / (pending->write_ios + pending->read_ios)
 				   : SAMPLE_UNKNOWN;
+	out->commits = pending->commits;
+	out->commit_p50_ns = hist_percentile_ns(&pending->commit_lat, 50);
+	out->commit_p99_ns = hist_percentile_ns(&pending->commit_lat, 99);
 	put_latencies(&pending->lat, out);
 	memset(pending, 0, sizeof(*pending));
 }

@@ -24,7 +24,9 @@ struct summary {
 	uint32_t interval_s;
 	unsigned window_samples; /* that make a minute */
 	struct direction write, read;
-	size_t capacity; /* of both arrays of rates */
+	size_t capacity; /* of the arrays of rates */
+	double *commit_rates;
+	size_t commit_count;
 	/* The last samples that count and follow each other without a hole. */
 	unsigned chain;
 	uint64_t window_ns, ring_ns[MINUTE_S];
@@ -58,6 +60,7 @@ void summary_free(struct summary *summary)
 		return;
 	free(summary->write.rates);
 	free(summary->read.rates);
+	free(summary->commit_rates);
 	free(summary);
 }
 
@@ -81,6 +84,12 @@ static int make_room(struct summary *summary)
 	rc = rates_grow(&summary->write, capacity);
 	if (rc == 0)
 		rc = rates_grow(&summary->read, capacity);
+	if (rc == 0) {
+		double *rates = realloc(summary->commit_rates, capacity * sizeof(*rates));
+
+		rc = rates ? 0 : -ENOMEM;
+		summary->commit_rates = rates ? rates : summary->commit_rates;
+	}
 	if (rc == 0)
 		summary->capacity = capacity;
 	return rc;
@@ -181,6 +190,9 @@ static void add_counted(struct summary *summary, const struct sample *sample)
 	add_window_time(summary, sample->elapsed_ns, is_next);
 	add_rate(summary, &summary->write, sample->write_bytes, sample->elapsed_ns);
 	add_rate(summary, &summary->read, sample->read_bytes, sample->elapsed_ns);
+	if (sample->commits != SAMPLE_UNKNOWN)
+		summary->commit_rates[summary->commit_count++] = (double)sample->commits * 1e9 /
+								 (double)sample->elapsed_ns;
 	summary->chain++;
 	add_stall(summary, sample, is_next);
 	if (sample->hist_bytes)
@@ -271,4 +283,9 @@ void summary_read(struct summary *summary, struct summary_figures *out)
 	};
 	read_rates(&summary->write, &out->write);
 	read_rates(&summary->read, &out->read);
+	out->median_commits_per_s = NAN;
+	if (summary->commit_count) {
+		qsort(summary->commit_rates, summary->commit_count, sizeof(double), compare_doubles);
+		out->median_commits_per_s = nearest_rank(summary->commit_rates, summary->commit_count, 50);
+	}
 }

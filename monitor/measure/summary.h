@@ -36,6 +36,7 @@ struct summary_figures {
 	double stalled_s;    /* time in stalls of 1 s or more */
 	uint64_t lat_p99_ns; /* over all samples that count, from the merged histograms; SAMPLE_UNKNOWN */
 	double host_limited_pct, gap_pct; /* of the soak's time */
+	double median_commits_per_s;	  /* NAN without commits */
 	int64_t from_ms, to_ms;		  /* INT64_MIN when empty */
 };
 

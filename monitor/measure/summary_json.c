@@ -52,6 +52,7 @@ static void put_figures(const struct summary_figures *figures, struct json *json
 	json_put_double(json, "cv", figures->write.cv);
 	put_rates(&figures->read, "read", json);
 	json_put_double(json, "cv_read", figures->read.cv);
+	json_put_double(json, "median_commits_per_s", figures->median_commits_per_s);
 	json_put_double(json, "stalled_s", figures->stalled_s);
 	json_put_null(json, "collapses_per_h");
 	json_put_u64(json, "lat_p99_ns", figures->lat_p99_ns);
