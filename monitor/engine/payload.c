@@ -2,10 +2,46 @@
 #include "engine/payload.h"
 
 #include <endian.h>
+#include <stdbool.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "engine/random.h"
+
+enum {
+	PIECE_HASH_BYTES = 8,
+	CHECKSUM_WORD = 4, /* of the stamp */
+	BODY_HASH_WORD = 5,
+	STAMP_WORDS = 6
+};
+
+/* Body bytes of piece @index of a sector that its own hash covers. */
+static uint64_t piece_hash(const uint8_t *sector, unsigned index)
+{
+	unsigned from = index ? index * PAYLOAD_PIECE_BYTES : PAYLOAD_STAMP_BYTES;
+	unsigned to = (index + 1) * PAYLOAD_PIECE_BYTES - PIECE_HASH_BYTES;
+
+	return XXH3_64bits_withSeed(sector + from, to - from, index);
+}
+
+static uint64_t body_hash_of(const uint8_t *sector)
+{
+	return XXH3_64bits(sector + PAYLOAD_STAMP_BYTES, PAYLOAD_SECTOR_BYTES - PAYLOAD_STAMP_BYTES);
+}
+
+static uint64_t body_seal(uint8_t *sector)
+{
+	uint64_t word, body_hash;
+
+	for (unsigned i = 0; i < PAYLOAD_SECTOR_BYTES / PAYLOAD_PIECE_BYTES; i++) {
+		word = htole64(piece_hash(sector, i));
+		memcpy(sector + (i + 1) * PAYLOAD_PIECE_BYTES - PIECE_HASH_BYTES, &word, sizeof(word));
+	}
+	body_hash = body_hash_of(sector);
+	word = htole64(body_hash);
+	memcpy(sector + BODY_HASH_WORD * sizeof(word), &word, sizeof(word));
+	return body_hash;
+}
 
 void payload_make_bodies(uint8_t *buffer, size_t bytes, uint64_t seed, uint64_t *body_hashes)
 {
@@ -18,33 +54,48 @@ void payload_make_bodies(uint8_t *buffer, size_t bytes, uint64_t seed, uint64_t 
 		memcpy(buffer + at, &word, sizeof(word));
 	}
 	for (size_t i = 0; i < bytes / PAYLOAD_SECTOR_BYTES; i++)
-		body_hashes[i] = XXH3_64bits(buffer + i * PAYLOAD_SECTOR_BYTES + PAYLOAD_STAMP_BYTES,
-			PAYLOAD_SECTOR_BYTES - PAYLOAD_STAMP_BYTES);
+		body_hashes[i] = body_seal(buffer + i * PAYLOAD_SECTOR_BYTES);
 }
 
 void payload_stamp(
 	uint8_t *buffer, size_t bytes, const struct payload_stamp *stamp, const uint64_t *body_hashes)
 {
-	uint64_t words[5] = { htole64(stamp->run_tag), 0, htole64(stamp->sequence),
+	/* The body hash behind these stays where it was put when the body was made. */
+	uint64_t words[BODY_HASH_WORD] = { htole64(stamp->run_tag), 0, htole64(stamp->sequence),
 		htole64((uint64_t)stamp->wall_ns), 0 };
 
 	for (size_t i = 0; i < bytes / PAYLOAD_SECTOR_BYTES; i++) {
 		words[1] = htole64(stamp->sector + i);
-		words[4] = htole64(XXH3_64bits_withSeed(words, 32, body_hashes[i]));
+		words[CHECKSUM_WORD] = htole64(XXH3_64bits_withSeed(words, 32, body_hashes[i]));
 		memcpy(buffer + i * PAYLOAD_SECTOR_BYTES, words, sizeof(words));
 	}
 }
 
+static bool pieces_hold(const uint8_t *sector)
+{
+	uint64_t word;
+
+	for (unsigned i = 0; i < PAYLOAD_SECTOR_BYTES / PAYLOAD_PIECE_BYTES; i++) {
+		memcpy(&word, sector + (i + 1) * PAYLOAD_PIECE_BYTES - PIECE_HASH_BYTES, sizeof(word));
+		if (le64toh(word) != piece_hash(sector, i))
+			return false;
+	}
+	return true;
+}
+
 enum payload_verdict payload_check(const uint8_t *sector, struct payload_stamp *out)
 {
-	uint64_t words[5], body_hash;
+	uint64_t words[STAMP_WORDS], body_hash;
 
 	memcpy(words, sector, sizeof(words));
 	out->run_tag = le64toh(words[0]);
 	out->sector = le64toh(words[1]);
 	out->sequence = le64toh(words[2]);
 	out->wall_ns = (int64_t)le64toh(words[3]);
-	body_hash = XXH3_64bits(sector + PAYLOAD_STAMP_BYTES, PAYLOAD_SECTOR_BYTES - PAYLOAD_STAMP_BYTES);
-	return le64toh(words[4]) == XXH3_64bits_withSeed(words, 32, body_hash) ? PAYLOAD_GOOD
-									       : PAYLOAD_CORRUPT;
+	body_hash = le64toh(words[BODY_HASH_WORD]);
+	if (le64toh(words[CHECKSUM_WORD]) != XXH3_64bits_withSeed(words, 32, body_hash))
+		return PAYLOAD_CORRUPT;
+	if (body_hash == body_hash_of(sector))
+		return PAYLOAD_GOOD;
+	return pieces_hold(sector) ? PAYLOAD_MIXED : PAYLOAD_CORRUPT;
 }

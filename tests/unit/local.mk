@@ -6,6 +6,7 @@ include tests/unit/config.mk
 include tests/unit/archive.mk
 include tests/unit/engine.mk
 include tests/unit/run.mk
+include tests/unit/verify.mk
 include tests/unit/web.mk
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)

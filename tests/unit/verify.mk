@@ -1,0 +1,4 @@
+unit_programs += tests/unit/test_payload
+tests_unit_test_payload_SOURCES = tests/unit/test_payload.c
+tests_unit_test_payload_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_payload_LDADD = $(LDADD) $(CMOCKA_LIBS)
