@@ -1,6 +1,8 @@
 libdrivesoak_a_SOURCES += \
 	monitor/engine/engine.c monitor/engine/engine.h monitor/engine/engine_private.h \
 	monitor/engine/hist.c monitor/engine/hist.h \
+	monitor/engine/ledger.c monitor/engine/ledger.h monitor/engine/ledger_private.h \
+	monitor/engine/ledger_file.c \
 	monitor/engine/libaio.c \
 	monitor/engine/null.c \
 	monitor/engine/ops.h \
