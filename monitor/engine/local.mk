@@ -9,4 +9,6 @@ libdrivesoak_a_SOURCES += \
 	monitor/engine/payload.c monitor/engine/payload.h \
 	monitor/engine/random.h \
 	monitor/engine/uring.c \
+	monitor/engine/verify.c monitor/engine/verify.h \
+	monitor/engine/verify_judge.c \
 	monitor/engine/worker.c

@@ -7,3 +7,8 @@ unit_programs += tests/unit/test_ledger
 tests_unit_test_ledger_SOURCES = tests/unit/test_ledger.c
 tests_unit_test_ledger_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_ledger_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_verify
+tests_unit_test_verify_SOURCES = tests/unit/test_verify.c tests/fault/faulty.c tests/fault/faulty.h
+tests_unit_test_verify_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_verify_LDADD = $(LDADD) $(CMOCKA_LIBS)
