@@ -2,6 +2,7 @@ include tests/unit/local.mk
 TESTS += tests/tools/test-check-layers
 dist_check_SCRIPTS = tests/tools/check-layers tests/tools/test-check-layers
 EXTRA_DIST += tests/tools/layers tests/unit/unit.h
+include tests/fault/local.mk
 include tests/web/local.mk
 
 # Integration: the real service. Scripts that need root, a loop device or a tool that is not there exit 77.
