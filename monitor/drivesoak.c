@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "config/config.h"
+#include "drivesoak_verify.h"
 
 struct options {
 	const char *config_path, *state_directory, *format, *output;
@@ -316,11 +317,54 @@ static int run_summary(const struct options *options)
 	return code;
 }
 
+/* What a verification needs beyond the journal: the drive's target. */
+static int verify_drive(const struct config *config, const char *name, bool is_json)
+{
+	const struct config_drive *drive = NULL;
+	struct journal *journal = NULL;
+	struct text path = TEXT_INIT;
+	static struct run_record run;
+	int code;
+
+	for (size_t i = 0; i < config->drive_count; i++)
+		if (strcmp(config->drives[i].name, name) == 0)
+			drive = &config->drives[i];
+	if (!drive)
+		return fail(EX_NOINPUT, name, "no such drive in the configuration");
+	text_addf(&path, "%s/journal.db", config->state_directory);
+	if (journal_open(text_string(&path), true, &journal) < 0)
+		code = fail(EX_NOINPUT, text_string(&path), journal_error(NULL));
+	else
+		code = get_run(journal, name, &run);
+	journal_close(journal);
+	text_fini(&path);
+	return code == EX_OK ? drivesoak_verify(config, drive, &run, is_json) : code;
+}
+
+static int run_verify(const struct options *options)
+{
+	struct text mistakes = TEXT_INIT;
+	struct config *config = NULL;
+	int code;
+
+	if (config_load(options->config_path, &config, &mistakes) < 0) {
+		(void)fputs(text_string(&mistakes), stderr);
+		text_fini(&mistakes);
+		return EX_CONFIG;
+	}
+	code = verify_drive(config, options->operands[0], options->is_json);
+	config_free(config);
+	text_fini(&mistakes);
+	return code;
+}
+
 static const struct subcommand subcommands[] = {
 	{ "runs", "", "list the runs, newest first", MAY_JSON, 0, 0, run_runs },
 	{ "summary", "RUN", "figures, verdict and reasons of a run", 0, 1, 1, run_summary },
 	{ "report", "RUN...", "runs as one HTML file", MAY_OUTPUT | NEEDS_OUTPUT, 1, 1000, run_report },
 	{ "export", "RUN", "all samples of a run", MAY_FORMAT | MAY_OUTPUT, 1, 1, run_export },
+	{ "verify", "DRIVE", "read the newest run of a drive back and name each bad block", MAY_JSON, 1, 1,
+		run_verify },
 	{ "drives", "", NULL, 0, 0, 0, NULL },
 	{ "plan", "DRIVE", NULL, 0, 0, 0, NULL },
 	{ "arm", "DRIVE", NULL, 0, 0, 0, NULL },
@@ -333,7 +377,6 @@ static const struct subcommand subcommands[] = {
 	{ "analyse", "FILE...", NULL, 0, 0, 0, NULL },
 	{ "import", "FILE", NULL, 0, 0, 0, NULL },
 	{ "decode", "FILE...", NULL, 0, 0, 0, NULL },
-	{ "verify", "DRIVE", NULL, 0, 0, 0, NULL },
 	{ "note", "RUN TEXT", NULL, 0, 0, 0, NULL },
 	{ "alert-test", "", NULL, 0, 0, 0, NULL },
 };

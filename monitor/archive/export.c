@@ -43,6 +43,16 @@ static void put_identity(const struct run_record *run, struct json *json)
 	json_put_ms_as_s(json, "ended_s", run->ended_ms);
 }
 
+/* The answers of the probe's steps that are over, as an array. */
+static void put_probe(const struct run_record *run, struct json *json)
+{
+	struct text array = TEXT_INIT;
+
+	text_addf(&array, "[%s]", run->probe_json);
+	json_put_raw(json, "probe", text_string(&array));
+	text_fini(&array);
+}
+
 static void put_conditions(const struct run_record *run, struct json *json)
 {
 	json_put_u64(json, "interval_s", run->interval_s);
@@ -54,25 +64,15 @@ static void put_conditions(const struct run_record *run, struct json *json)
 	put_unless_empty(json, "direct", run->direct);
 	put_unless_empty(json, "pre_state", run->pre_state);
 	put_unless_empty(json, "reason", run->reason);
-}
-
-/* The answers of the probe's steps that are over, as an array. */
-static void put_probe(const struct run_record *run, struct json *json)
-{
-	struct text array = TEXT_INIT;
-
-	text_addf(&array, "[%s]", run->probe_json);
-	json_put_raw(json, "probe", text_string(&array));
-	text_fini(&array);
+	json_put_double(json, "probe_median_ios_per_s", run->probe_ios_per_s);
+	put_probe(run, json);
+	json_put_raw(json, "verify", run->verify_json);
 }
 
 void export_run_json(const struct run_record *run, const struct summary_figures *figures, struct json *json)
 {
 	json_object_open(json);
 	put_identity(run, json);
-	json_put_double(json, "probe_median_ios_per_s", run->probe_ios_per_s);
-	put_probe(run, json);
-	json_put_raw(json, "verify", run->verify_json);
 	json_put_raw(json, "config", run->config_json);
 	json_put_raw(json, "host", run->host_json);
 	json_put_u64(json, "written_bytes", run->written_bytes);

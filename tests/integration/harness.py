@@ -121,7 +121,8 @@ class Service:
         self.process = None
         self.url = None
         self.log_from = 0
-        values = {"directory": str(target), "size": "64MiB", "files": 8, "settle-time": "0", "duration": "0"}
+        values = {"directory": str(target), "size": "64MiB", "files": 8, "settle-time": "0", "duration": "0",
+                  "probe-phase": "0", "verify": "never"}
         values.update({key.replace("_", "-"): value for key, value in keys.items()})
         values = {key: value for key, value in values.items() if value is not None}
         lines = [f"    {key} = {self._text(value)}" for key, value in values.items()]

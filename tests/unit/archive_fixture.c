@@ -34,6 +34,9 @@ struct sample fixture_sample(int64_t t_ms, uint32_t interval_s, uint64_t write_b
 		.device_lat_mean_ns = 48000,
 		.lat_mean_ns = 52000,
 		.throttled_ns = 9000,
+		.commits = 11,
+		.commit_p50_ns = 71000,
+		.commit_p99_ns = 72000,
 	};
 }
 
@@ -56,7 +59,7 @@ void fixture_run(struct run_record *run, const char *drive, uint32_t interval_s)
 		.serial = "S1234567",
 		.firmware = "FW01",
 		.source = SOURCE_OWN,
-		.progress = { PHASE_SOAK, RUN_RUNNING, 1000, 900, 800, 700, 600 },
+		.progress = { PHASE_SOAK, RUN_RUNNING, 1000, 900, 800, 700, 600, 3, 500 },
 		.started_ms = FIXTURE_START_MS - 60000,
 		.soak_started_ms = FIXTURE_START_MS,
 		.ended_ms = INT64_MIN,
@@ -68,6 +71,10 @@ void fixture_run(struct run_record *run, const char *drive, uint32_t interval_s)
 		.engine = "io_uring",
 		.direct = "STATX_DIOALIGN",
 		.pre_state = "trimmed",
+		.boot_id = "b00t",
+		.probe_ios_per_s = 4321.5,
+		.probe_json = "{\"kind\":\"depth-1\"},{\"kind\":\"open-loop\"}",
+		.verify_json = "{\"corrupt\":2}",
 		.price_amount = 450.5,
 		.price_currency = "USD",
 		.frozen = "block-size=16KiB\nthreads=8\n",

@@ -86,7 +86,8 @@ static void test_a_run_as_json_has_all_names(void **state)
 		",\"interval_s\":10,\"capacity_bytes\":480103981056,\"fill_done_bytes\":900,\"extent_bytes\":"
 		"800,"
 		"\"seed\":18364758544493064720,\"engine\":\"io_uring\",\"direct\":\"STATX_DIOALIGN\","
-		"\"pre_state\":\"trimmed\",\"reason\":\"soaking\"}");
+		"\"pre_state\":\"trimmed\",\"reason\":\"soaking\",\"probe_median_ios_per_s\":4321.5,"
+		"\"probe\":[{\"kind\":\"depth-1\"},{\"kind\":\"open-loop\"}],\"verify\":{\"corrupt\":2}}");
 	text_fini(&text);
 	/* What is not known is null. */
 	run.price_amount = NAN;
@@ -276,9 +277,9 @@ static void test_exports_agree_digit_for_digit(void **state)
 	assert_int_equal(client("export evo --format json --state $S"), 0);
 	check_contains(output, "{\"run\":{\"id\":\"evo-20261130T214900Z\",");
 	check_contains(output, ",\"interval_s\":10,\"columns\":[\"t_s\",\"elapsed_s\",");
-	check_contains(output,
-		"\"steal_share\",\"run_delay_share\",\"device_lat_mean_ns\",\"lat_mean_ns\",\"throttled_ns\"]"
-		",\"rows\":[\n[1796075410,10,\"measured\",\"\",\"soak\",104857600,6400,");
+	check_contains(output, "\"steal_share\",\"run_delay_share\",\"device_lat_mean_ns\",\"lat_mean_ns\","
+			       "\"throttled_ns\",\"commits\",\"commit_p50_ns\",\"commit_p99_ns\"]"
+			       ",\"rows\":[\n[1796075410,10,\"measured\",\"\",\"soak\",104857600,6400,");
 	check_contains(output, ",\n[1796075490,10,\"down\",\"\",\"soak\",null,null,");
 	check_contains(output, "]\n]}\n");
 	if (system("python3 -c ''") == 0)

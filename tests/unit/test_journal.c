@@ -174,6 +174,9 @@ static void check_sample(const struct sample *a, const struct sample *b)
 	assert_int_equal(a->device_lat_mean_ns, b->device_lat_mean_ns);
 	assert_int_equal(a->lat_mean_ns, b->lat_mean_ns);
 	assert_int_equal(a->throttled_ns, b->throttled_ns);
+	assert_int_equal(a->commits, b->commits);
+	assert_int_equal(a->commit_p50_ns, b->commit_p50_ns);
+	assert_int_equal(a->commit_p99_ns, b->commit_p99_ns);
 	assert_int_equal(a->hist_bytes, b->hist_bytes);
 	assert_memory_equal(a->hist, b->hist, b->hist_bytes);
 }
@@ -550,6 +553,15 @@ static void make_old(void)
 				 "ALTER TABLE samples DROP COLUMN device_lat_mean_ns;"
 				 "ALTER TABLE samples DROP COLUMN lat_mean_ns;"
 				 "ALTER TABLE samples DROP COLUMN throttled_ns;"
+				 "ALTER TABLE samples DROP COLUMN commits;"
+				 "ALTER TABLE samples DROP COLUMN commit_p50_ns;"
+				 "ALTER TABLE samples DROP COLUMN commit_p99_ns;"
+				 "ALTER TABLE runs DROP COLUMN probe_step;"
+				 "ALTER TABLE runs DROP COLUMN probe_ns;"
+				 "ALTER TABLE runs DROP COLUMN boot_id;"
+				 "ALTER TABLE runs DROP COLUMN probe_ios_per_s;"
+				 "ALTER TABLE run_texts DROP COLUMN probe_json;"
+				 "ALTER TABLE run_texts DROP COLUMN verify_json;"
 				 "PRAGMA user_version = 1",
 				 NULL, NULL, NULL),
 		SQLITE_OK);
@@ -562,6 +574,7 @@ static struct sample old_sample(void)
 
 	sample.run_delay_share = NAN;
 	sample.device_lat_mean_ns = sample.lat_mean_ns = sample.throttled_ns = SAMPLE_UNKNOWN;
+	sample.commits = sample.commit_p50_ns = sample.commit_p99_ns = SAMPLE_UNKNOWN;
 	return sample;
 }
 

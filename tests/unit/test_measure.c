@@ -45,7 +45,7 @@ static void test_states_and_flags_have_names(void **state)
 	sample_flags_print(SAMPLE_FLAG_CLOCK_STEP, text);
 	assert_string_equal(text, "clock-step");
 	sample_flags_print(0xffffffff, text);
-	assert_string_equal(text, "health-poll|partial|clock-step|host-limit");
+	assert_string_equal(text, "health-poll|partial|clock-step|host-limit|flush");
 }
 
 static void test_columns_begin_as_documented(void **state)
@@ -57,7 +57,8 @@ static void test_columns_begin_as_documented(void **state)
 	assert_string_equal(text_string(&text),
 		"t_s,elapsed_s,state,flags,phase,write_bytes,write_ios,read_bytes,read_ios,errors,lat_p50_ns,"
 		"lat_p90_ns,lat_p99_ns,lat_p999_ns,lat_max_ns,stall_ns,inflight_mean,temp_c,lat_p9999_ns,"
-		"host_cpu_share,steal_share,run_delay_share,device_lat_mean_ns,lat_mean_ns,throttled_ns\n");
+		"host_cpu_share,steal_share,run_delay_share,device_lat_mean_ns,lat_mean_ns,throttled_ns,"
+		"commits,commit_p50_ns,commit_p99_ns\n");
 	text_fini(&text);
 }
 
@@ -89,10 +90,11 @@ static void test_rows_keep_every_digit(void **state)
 	check_row(&sample,
 		"1796077200.123,10.00000007,measured,health-poll|partial,soak,9007199254740993,549755813888,"
 		"3,2,0,"
-		"50000,90000,99000,99900,,7000,31.5,,99990,0.25,0.125,0.0625,48000,52000,9000\n",
+		"50000,90000,99000,99900,,7000,31.5,,99990,0.25,0.125,0.0625,48000,52000,9000,11,71000,"
+		"72000\n",
 		"[1796077200.123,10.00000007,\"measured\",\"health-poll|partial\",\"soak\",9007199254740993,"
 		"549755813888,3,2,0,50000,90000,99000,99900,null,7000,31.5,null,99990,0.25,0.125,0.0625,"
-		"48000,52000,9000]");
+		"48000,52000,9000,11,71000,72000]");
 	sample.t_ms = 1796077200100;
 	sample.elapsed_ns = 20000000000;
 	sample.flags = 0;

@@ -157,12 +157,13 @@ static void test_status(void **state)
 	"t_s,elapsed_s,state,flags,phase,write_bytes,write_ios,read_bytes,read_ios,errors,lat_p50_ns,lat_"   \
 	"p90_ns,"                                                                                            \
 	"lat_p99_ns,lat_p999_ns,lat_max_ns,stall_ns,inflight_mean,temp_c,lat_p9999_ns,host_cpu_share,steal_" \
-	"share,run_delay_share,device_lat_mean_ns,lat_mean_ns,throttled_ns\n"
-#define TAIL  ",31.5,41,99990,0.25,0.125,0.0625,48000,52000,9000\n"
+	"share,run_delay_share,device_lat_mean_ns,lat_mean_ns,throttled_ns,commits,commit_p50_ns,commit_"    \
+	"p99_ns\n"
+#define TAIL  ",31.5,41,99990,0.25,0.125,0.0625,48000,52000,9000,11,71000,72000\n"
 #define LINE1 "1796075410,10,measured,,soak,104857600,6400,3,2,1,50000,90000,99000,99900,123456789,7000" TAIL
 #define LINE2 "1796075420,10,zero,,soak,0,0,3,2,1,,,,,,10000000000" TAIL
 #define LINE3 "1796075430,10,measured,,soak,314572800,19200,3,2,1,50000,90000,99000,99900,123456789,7000" TAIL
-#define LINE4 "1796075550,120,down,,soak,,,,,,,,,,,,,,,,,,,,\n"
+#define LINE4 "1796075550,120,down,,soak,,,,,,,,,,,,,,,,,,,,,,,\n"
 #define LINE5                                                                                                \
 	"1796075560,8,measured,health-poll|clock-step,soak,209715200,12800,3,2,1,50000,90000,99000,99900,"   \
 	"123456789,7000" TAIL
@@ -193,16 +194,17 @@ static void test_samples_json(void **state)
 		"\"read_bytes\",\"read_ios\",\"errors\",\"lat_p50_ns\",\"lat_p90_ns\",\"lat_p99_ns\",\"lat_"
 		"p999_ns\",\"lat_max_ns\","
 		"\"stall_ns\",\"inflight_mean\",\"temp_c\",\"lat_p9999_ns\",\"host_cpu_share\",\"steal_"
-		"share\",\"run_delay_share\",\"device_lat_mean_ns\",\"lat_mean_ns\",\"throttled_ns\"],"
+		"share\",\"run_delay_share\",\"device_lat_mean_ns\",\"lat_mean_ns\",\"throttled_ns\","
+		"\"commits\",\"commit_p50_ns\",\"commit_p99_ns\"],"
 		"\"rows\":["
 		"[1796075420,10,\"zero\",\"\",\"soak\",0,0,3,2,1,null,null,null,null,null,10000000000,31.5,"
-		"41,99990,0.25,0.125,0.0625,48000,52000,9000],"
+		"41,99990,0.25,0.125,0.0625,48000,52000,9000,11,71000,72000],"
 		"[1796075430,10,\"measured\",\"\",\"soak\",314572800,19200,3,2,1,50000,90000,99000,99900,"
 		"123456789,7000,31.5,41,"
-		"99990,0.25,0.125,0.0625,48000,52000,9000],"
+		"99990,0.25,0.125,0.0625,48000,52000,9000,11,71000,72000],"
 		"[1796075550,120,\"down\",\"\",\"soak\",null,null,null,null,null,null,null,null,null,null,"
 		"null,null,null,null,null,"
-		"null,null,null,null,null]]}\n");
+		"null,null,null,null,null,null,null,null]]}\n");
 }
 
 static void test_series(void **state)
