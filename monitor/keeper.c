@@ -28,6 +28,8 @@ struct keeper {
 	struct keeper_reply replies[REPLIES_MAX];
 	struct verify_finding findings[FINDINGS_MAX];
 	unsigned command_first, command_count, reply_first, reply_count, finding_first, finding_count;
+	bool is_announced; /* STARTED of the job is among the replies */
+	bool has_ended;	   /* the job ended before that */
 
 	/* The thread's own. */
 	struct target *target;
@@ -49,13 +51,33 @@ static void reply_put(struct keeper *keeper, const struct keeper_reply *reply)
 	keeper->wake(keeper->wake_arg);
 }
 
-/* Worker's or sweep's thread: the job is over by itself. */
+/* Worker's or sweep's thread: the job is over by itself. A job without work ends before its start was told: ENDED waits, for who
+ * reads it must know of the job. */
 static void job_ended(void *arg)
 {
 	struct keeper *keeper = arg;
 	struct keeper_reply reply = { .answer = KEEPER_ENDED, .verb = keeper->job };
+	bool is_announced;
 
-	reply_put(keeper, &reply);
+	(void)pthread_mutex_lock(&keeper->lock);
+	is_announced = keeper->is_announced;
+	keeper->has_ended = true;
+	(void)pthread_mutex_unlock(&keeper->lock);
+	if (is_announced)
+		reply_put(keeper, &reply);
+}
+
+static void job_announce(struct keeper *keeper, bool is_announced)
+{
+	bool has_ended;
+
+	(void)pthread_mutex_lock(&keeper->lock);
+	has_ended = keeper->has_ended;
+	keeper->is_announced = is_announced;
+	keeper->has_ended = false;
+	(void)pthread_mutex_unlock(&keeper->lock);
+	if (is_announced && has_ended)
+		job_ended(keeper);
 }
 
 /* Sweep's thread. */
@@ -161,6 +183,7 @@ static int do_start(struct keeper *keeper, const struct keeper_command *command,
 	int rc;
 
 	keeper->job = command->verb;
+	job_announce(keeper, false);
 	rc = engine_new(&job, &keeper->engine, reply->why);
 	if (rc == 0)
 		rc = engine_start(keeper->engine, reply->why);
@@ -197,6 +220,7 @@ static int do_verify(struct keeper *keeper, const struct keeper_command *command
 	int rc;
 
 	keeper->job = command->verb;
+	job_announce(keeper, false);
 	rc = verify_start(&job, &keeper->verify, reply->why);
 	if (rc < 0)
 		return rc;
@@ -287,6 +311,8 @@ static void *keeper_main(void *arg)
 		if (command_do(keeper, &command, &reply) < 0)
 			reply.answer = KEEPER_FAILED;
 		reply_put(keeper, &reply);
+		if (reply.answer == KEEPER_STARTED)
+			job_announce(keeper, true);
 	}
 	do_close(keeper);
 	return NULL;

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The keeper's replies come in the order in which a conductor can understand them. */
+#include "unit.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "keeper.h"
+
+#define MIB    (1ULL << 20)
+#define ROUNDS 300
+
+static char base[PATH_MAX];
+
+static int folder_setup(void **state)
+{
+	char name[64];
+
+	(void)state;
+	(void)snprintf(name, sizeof(name), "keeper-test-%d", (int)getpid());
+	return mkdir(name, 0755) || !realpath(name, base);
+}
+
+static int folder_teardown(void **state)
+{
+	char command[PATH_MAX + 16];
+
+	(void)state;
+	(void)snprintf(command, sizeof(command), "rm -rf %s", base);
+	return system(command);
+}
+
+/* On one processor the threads take turns in every order. */
+static void processor_pin(void)
+{
+	cpu_set_t all, first;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	CPU_ZERO(&first);
+	for (size_t i = 0; i < CPU_SETSIZE && CPU_COUNT(&first) == 0; i++)
+		if (CPU_ISSET(i, &all))
+			CPU_SET(i, &first);
+	assert_int_equal(sched_setaffinity(0, sizeof(first), &first), 0);
+}
+
+static void wake(void *arg)
+{
+	const uint64_t one = 1;
+
+	(void)!write(*(int *)arg, &one, sizeof(one));
+}
+
+static struct keeper_reply next_reply(struct keeper *keeper, int wake_fd)
+{
+	struct keeper_reply reply;
+	uint64_t count;
+
+	while (!keeper_next_reply(keeper, &reply))
+		assert_int_equal(read(wake_fd, &count, sizeof(count)), sizeof(count));
+	return reply;
+}
+
+static void send_verb(struct keeper *keeper, enum keeper_verb verb)
+{
+	const struct keeper_command command = { .verb = verb };
+
+	assert_true(keeper_send(keeper, &command));
+}
+
+/* A fill whose last byte was recorded just before the service ended has nothing left to do. */
+static void test_a_job_without_work_is_started_before_it_ends(void **state)
+{
+	static char name[] = "cand";
+	const struct config_drive drive = {
+		.name = name,
+		.directory = base,
+		.size_bytes = MIB,
+		.files = 2,
+		.block_bytes = 16384,
+		.threads = 1,
+		.queue_depth = 1,
+		.engine = ENGINE_NULL,
+	};
+	const struct keeper_command open = { .verb = KEEPER_OPEN, .run_id = "cand-20261130T222200Z" };
+	const struct keeper_command fill = { .verb = KEEPER_FILL, .from_bytes = MIB, .to_bytes = MIB };
+	int wake_fd = eventfd(0, EFD_CLOEXEC);
+	struct keeper *keeper;
+	struct keeper_reply reply;
+
+	(void)state;
+	processor_pin();
+	assert_int_equal(keeper_new(&drive, wake, &wake_fd, &keeper), 0);
+	assert_true(keeper_send(keeper, &open));
+	reply = next_reply(keeper, wake_fd);
+	assert_string_equal(reply.why, "");
+	assert_int_equal(reply.answer, KEEPER_OPENED);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		assert_true(keeper_send(keeper, &fill));
+		reply = next_reply(keeper, wake_fd);
+		assert_int_equal(reply.answer, KEEPER_STARTED);
+		reply = next_reply(keeper, wake_fd);
+		assert_int_equal(reply.answer, KEEPER_ENDED);
+		assert_int_equal(reply.verb, KEEPER_FILL);
+		send_verb(keeper, KEEPER_STOP);
+		assert_int_equal(next_reply(keeper, wake_fd).answer, KEEPER_STOPPED);
+		send_verb(keeper, KEEPER_FREE);
+		assert_int_equal(next_reply(keeper, wake_fd).answer, KEEPER_DONE);
+	}
+	assert_true(keeper_free(keeper, 10 * NS_PER_S));
+	(void)close(wake_fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_job_without_work_is_started_before_it_ends),
+	};
+
+	return cmocka_run_group_tests(tests, folder_setup, folder_teardown);
+}
