@@ -75,6 +75,9 @@ static int marker_parse(int fd, struct marker *marker)
 
 	if (got < 0)
 		return -errno;
+	/* Made and not yet written when the power went: as good as none. */
+	if (got == 0)
+		return 0;
 	text[got] = '\0';
 	if (strncmp(text, MARKER_TITLE "\n", sizeof(MARKER_TITLE)) != 0)
 		return -EPROTO;
@@ -373,7 +376,9 @@ int target_open(const struct config_drive *drive, const char *run_id, uint64_t g
 		goto fail;
 	if (!is_new && strcmp(marker.run, run_id) != 0) {
 		rc = why_set(why, -ESTALE, drive->directory, TARGET_MARKER,
-			"does not carry this run: other contents");
+			marker.is_there
+				? "does not carry this run: other contents"
+				: "is missing: the filesystem is not mounted, or the files were removed");
 		goto fail;
 	}
 	rc = marker_lock(target, why);
@@ -457,6 +462,34 @@ void target_reserve_file(void *arg, unsigned index)
 	if (index >= target->plan.files || fstat(target->fds[index], &st) < 0 || st.st_size)
 		return;
 	(void)fallocate(target->fds[index], 0, 0, (off_t)target->plan.file_bytes);
+}
+
+static bool is_unlinked(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_nlink == 0;
+}
+
+int target_look(const struct target *target, char *why)
+{
+	char name[FILE_NAME_MAX];
+	struct stat open, there;
+
+	if (fstat(target->folder_fd, &open) == 0 &&
+		(stat(target->directory, &there) < 0 || open.st_dev != there.st_dev ||
+			open.st_ino != there.st_ino))
+		return why_set(why, -ESTALE, target->directory, "",
+			"is not the directory any more that was opened: removed, moved or unmounted");
+	if (is_unlinked(target->marker_fd))
+		return why_set(why, -ESTALE, target->directory, TARGET_MARKER, "was removed");
+	for (unsigned i = 0; i < target->plan.files; i++) {
+		if (!is_unlinked(target->fds[i]))
+			continue;
+		file_name(i, name);
+		return why_set(why, -ESTALE, target->directory, name, "was removed");
+	}
+	return 0;
 }
 
 int target_finish_fill(struct target *target, uint64_t done_bytes, char *why)

@@ -63,6 +63,10 @@ int target_discard(struct target *target, bool *done, char *why);
  * is left to the writes. Worker thread. */
 void target_reserve_file(void *target, unsigned index);
 
+/* Is what is open still what the path leads to? 0, or -ESTALE with @why: removed, moved or unmounted meanwhile. The
+ * open files can be used all the same, but no later start will find them. */
+int target_look(const struct target *target, char *why);
+
 /* The fill ended at @done_bytes: cut off what lies behind it, make all of it durable. */
 int target_finish_fill(struct target *target, uint64_t done_bytes, char *why);
 

@@ -148,6 +148,50 @@ static void test_a_run_is_found_again_and_no_other(void **state)
 	target_close(target);
 }
 
+/* The power went between making the marker and writing it. */
+static void test_an_empty_marker_is_as_good_as_none(void **state)
+{
+	const struct config_drive drive = drive_make("empty");
+	char why[TARGET_WHY_MAX] = "";
+	struct target *target = NULL;
+
+	(void)state;
+	file_write(drive.directory, ".drivesoak", "");
+	assert_int_equal(target_open(&drive, "cand-1", 10 * MIB, &target, why), -ESTALE);
+	assert_non_null(strstr(why, "is missing: the filesystem is not mounted"));
+	assert_int_equal(target_open(&drive, "cand-1", 0, &target, why), 0);
+	target_close(target);
+	file_write(drive.directory, ".drivesoak", "");
+	assert_int_equal(target_open(&drive, "cand-2", 0, &target, why), -EEXIST);
+	assert_non_null(strstr(why, "without the marker"));
+	assert_true(is_there(drive.directory, "drivesoak-00.dat"));
+}
+
+static void test_a_target_that_is_taken_away_is_seen(void **state)
+{
+	const struct config_drive drive = drive_make("taken");
+	char why[TARGET_WHY_MAX] = "", moved[PATH_MAX], name[PATH_MAX];
+	struct target *target = NULL;
+
+	(void)state;
+	(void)snprintf(moved, sizeof(moved), "%s-moved", drive.directory);
+	assert_int_equal(target_open(&drive, "cand-1", 0, &target, why), 0);
+	assert_int_equal(target_look(target, why), 0);
+	assert_int_equal(rename(drive.directory, moved), 0);
+	assert_int_equal(target_look(target, why), -ESTALE);
+	assert_non_null(strstr(why, "removed, moved or unmounted"));
+	assert_int_equal(mkdir(drive.directory, 0755), 0);
+	assert_int_equal(target_look(target, why), -ESTALE);
+	assert_int_equal(rmdir(drive.directory), 0);
+	assert_int_equal(rename(moved, drive.directory), 0);
+	assert_int_equal(target_look(target, why), 0);
+	(void)snprintf(name, sizeof(name), "%s/drivesoak-02.dat", drive.directory);
+	assert_int_equal(unlink(name), 0);
+	assert_int_equal(target_look(target, why), -ESTALE);
+	assert_non_null(strstr(why, "drivesoak-02.dat: was removed"));
+	target_close(target);
+}
+
 static void test_the_fill_is_cut_where_it_ended(void **state)
 {
 	const struct config_drive drive = drive_make("cut");
@@ -413,6 +457,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_new_target_is_made_and_purged_and_foreign_files_stay),
 		cmocka_unit_test(test_a_run_is_found_again_and_no_other),
+		cmocka_unit_test(test_an_empty_marker_is_as_good_as_none),
+		cmocka_unit_test(test_a_target_that_is_taken_away_is_seen),
 		cmocka_unit_test(test_the_fill_is_cut_where_it_ended),
 		cmocka_unit_test(test_a_second_service_on_the_directory_is_refused),
 		cmocka_unit_test(test_what_is_not_ours_is_refused_and_stays),
