@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "base/text.h"
 
@@ -23,6 +23,7 @@ struct kept {
 struct store {
 	struct text path;
 	struct journal *journal;
+	struct stat opened; /* the file that journal reads */
 	struct kept kept[KEPT_MAX];
 	uint64_t requests;
 };
@@ -53,21 +54,6 @@ void store_free(struct store *store)
 	free(store);
 }
 
-int store_journal(struct store *store, struct journal **out)
-{
-	int rc;
-
-	if (!store->journal) {
-		if (access(text_string(&store->path), F_OK) < 0)
-			return -errno;
-		rc = journal_open(text_string(&store->path), true, &store->journal);
-		if (rc < 0)
-			return rc;
-	}
-	*out = store->journal;
-	return 0;
-}
-
 const char *store_error(const struct store *store)
 {
 	return store->journal ? journal_error(store->journal) : "";
@@ -77,6 +63,30 @@ static void kept_drop(struct kept *kept)
 {
 	summary_free(kept->summary);
 	*kept = (struct kept){ .last_ms = INT64_MIN };
+}
+
+/* A file that was removed or replaced is read as long as there is no other at its place. */
+int store_journal(struct store *store, struct journal **out)
+{
+	struct stat st;
+	int rc = stat(text_string(&store->path), &st) < 0 ? -errno : 0;
+
+	if (store->journal && rc == 0 &&
+		(st.st_dev != store->opened.st_dev || st.st_ino != store->opened.st_ino)) {
+		journal_close(store->journal);
+		store->journal = NULL;
+		for (size_t i = 0; i < KEPT_MAX; i++)
+			kept_drop(&store->kept[i]);
+	}
+	if (!store->journal) {
+		if (rc == 0)
+			rc = journal_open(text_string(&store->path), true, &store->journal);
+		if (rc < 0)
+			return rc;
+		store->opened = st;
+	}
+	*out = store->journal;
+	return 0;
 }
 
 /* The entry of this run, or a free one made so. */

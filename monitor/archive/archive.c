@@ -56,6 +56,65 @@ static int open_journal(struct archive *archive, char *why)
 	return rc;
 }
 
+static void note_mended(struct archive *archive, const char *what)
+{
+	struct event_record event = {
+		.t_ms = clock_wall_ms(),
+		.until_ms = INT64_MIN,
+		.kind = "error",
+		.severity = EVENT_CRITICAL,
+	};
+
+	(void)snprintf(event.text, sizeof(event.text), "%s %s", archive->journal_path, what);
+	log_error("%s", event.text);
+	(void)journal_put_event(archive->journal, &event);
+}
+
+/* The open handle still has every record: write them to where the removed file was. It is closed before the copy gets
+ * the name, since the last handle that closes also removes NAME-wal. */
+static int restore_journal(struct archive *archive)
+{
+	struct text copy = TEXT_INIT;
+	int rc;
+
+	text_addf(&copy, "%s.restored", archive->journal_path);
+	rc = text_error(&copy);
+	if (rc == 0)
+		rc = journal_copy(archive->journal, text_string(&copy));
+	if (rc == 0) {
+		journal_close(archive->journal);
+		archive->journal = NULL;
+		rc = rename(text_string(&copy), archive->journal_path) < 0 ? -errno : 0;
+	}
+	text_fini(&copy);
+	return rc;
+}
+
+/* Somebody may clear up the state directory while we run. */
+static int mend_journal(struct archive *archive)
+{
+	int place = journal_check_place(archive->journal), rc = 0;
+
+	if (place == 0)
+		return 0;
+	if (place == -ENOENT)
+		rc = restore_journal(archive);
+	if (rc < 0) {
+		(void)snprintf(archive->journal_why, WHY_MAX,
+			"%s was removed while in use, and can't be written again: %s", archive->journal_path,
+			archive->journal ? journal_error(archive->journal) : strerror(-rc));
+		return rc;
+	}
+	journal_close(archive->journal);
+	archive->journal = NULL;
+	rc = open_journal(archive, archive->journal_why);
+	if (rc == 0)
+		note_mended(archive, place == -ENOENT
+					     ? "was removed while in use: written again with all its records"
+					     : "was replaced while in use: records go on in the new file");
+	return rc;
+}
+
 /* No retry can store such a record. */
 static bool is_hopeless(int rc)
 {
@@ -115,7 +174,8 @@ static int commit_batch(struct archive *archive, const struct record *record, si
 
 static bool write_batch(struct archive *archive, const struct record *record, size_t count)
 {
-	int rc = archive->journal ? 0 : open_journal(archive, archive->journal_why);
+	int rc = archive->journal ? mend_journal(archive) : open_journal(archive, archive->journal_why);
+	const bool is_only_copy = rc < 0;
 
 	if (rc == 0)
 		rc = commit_batch(archive, record, count);
@@ -129,7 +189,7 @@ static bool write_batch(struct archive *archive, const struct record *record, si
 	if (archive->pause_ns > PAUSE_MAX_NS)
 		archive->pause_ns = PAUSE_MAX_NS;
 	/* A handle may keep an I/O error for good. */
-	if (rc != -EBUSY && rc != -ENOSPC) {
+	if (rc != -EBUSY && rc != -ENOSPC && !is_only_copy) {
 		journal_close(archive->journal);
 		archive->journal = NULL;
 	}

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -296,11 +297,27 @@ static int upgrade(struct journal *journal)
 	return rc;
 }
 
+static int keep_place(struct journal *journal, const char *path)
+{
+	struct stat st;
+
+	journal->path = strdup(path);
+	if (!journal->path)
+		return -ENOMEM;
+	if (stat(path, &st) == 0) {
+		journal->device = st.st_dev;
+		journal->inode = st.st_ino;
+	}
+	return 0;
+}
+
 static int open_for_writing(struct journal *journal, const char *path)
 {
 	int rc = connect_file(journal, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
 	int64_t version = 0;
 
+	if (rc == 0)
+		rc = keep_place(journal, path);
 	if (rc < 0)
 		return rc;
 	rc = check_schema(journal, &version);
@@ -405,7 +422,48 @@ void journal_close(struct journal *journal)
 	for (size_t i = 0; i < STATEMENT_COUNT; i++)
 		(void)sqlite3_finalize(journal->statements[i]);
 	(void)sqlite3_close(journal->db);
+	free(journal->path);
 	free(journal);
+}
+
+int journal_check_place(const struct journal *journal)
+{
+	struct stat st;
+
+	if (!journal->path || !journal->inode)
+		return 0;
+	if (stat(journal->path, &st) < 0)
+		return errno == ENOENT ? -ENOENT : 0;
+	return st.st_dev == journal->device && st.st_ino == journal->inode ? 0 : -EEXIST;
+}
+
+static int sync_path(const char *path, int flags)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | flags), rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fsync(fd) < 0)
+		rc = -errno;
+	(void)close(fd);
+	return rc;
+}
+
+int journal_copy(struct journal *journal, const char *path)
+{
+	sqlite3_stmt *statement = NULL;
+	int rc = journal_prepare(journal, "VACUUM INTO ?", &statement);
+
+	if (rc < 0)
+		return rc;
+	(void)unlink(path); /* it must not be there */
+	rc = journal_bind_text(journal, statement, 1, path);
+	if (rc == 0)
+		rc = journal_run(journal, statement);
+	(void)sqlite3_finalize(statement);
+	if (rc == 0)
+		rc = sync_path(path, 0);
+	return rc;
 }
 
 int journal_begin(struct journal *journal)

@@ -70,6 +70,12 @@ int journal_open(const char *path, bool read_only, struct journal **out);
 void journal_close(struct journal *journal); /* NULL is fine */
 const char *journal_error(const struct journal *journal);
 
+/* A handle for writing: was its file removed (-ENOENT) or another one put in its place (-EEXIST)? Records then go
+ * where nobody finds them. 0 when all is well or can't be told. */
+int journal_check_place(const struct journal *journal);
+/* Write all there is into a file of its own at @path, durably. */
+int journal_copy(struct journal *journal, const char *path);
+
 int journal_begin(struct journal *journal);
 int journal_commit(struct journal *journal);
 void journal_rollback(struct journal *journal);

@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "archive/journal.h"
 #include "base/text.h"
@@ -32,6 +33,9 @@ struct journal {
 	sqlite3 *db;
 	sqlite3_stmt *statements[STATEMENT_COUNT]; /* prepared at first use, kept */
 	char error[JOURNAL_ERROR_MAX];
+	char *path; /* of a handle for writing, and which file that was */
+	dev_t device;
+	ino_t inode;
 };
 
 enum field_kind {

@@ -357,6 +357,100 @@ static void test_a_view_lost_while_running_is_made_again(void **state)
 	assert_true(archive_stop(archive, SOON_NS));
 }
 
+static int keep_text(const struct event_record *event, void *arg)
+{
+	(void)snprintf(arg, EVENT_TEXT_MAX, "%s %s %s", event->kind, event_severity_name(event->severity),
+		event->text);
+	return 0;
+}
+
+static void expect_event(const char *what)
+{
+	char text[EVENT_TEXT_MAX] = "", expected[EVENT_TEXT_MAX];
+	struct journal *journal;
+
+	assert_int_equal(journal_open(journal_path, true, &journal), 0);
+	assert_int_equal(journal_each_event(journal, NULL, 1, keep_text, text), 0);
+	journal_close(journal);
+	(void)snprintf(expected, sizeof(expected), "error critical %s %s", journal_path, what);
+	assert_string_equal(text, expected);
+}
+
+static void remove_journal(void)
+{
+	static const char *const endings[] = { "", "-wal", "-shm" };
+	char path[320];
+
+	for (size_t i = 0; i < 3; i++) {
+		(void)snprintf(path, sizeof(path), "%s%s", journal_path, endings[i]);
+		assert_int_equal(unlink(path), 0);
+	}
+}
+
+static void test_a_journal_removed_while_running_is_written_again(void **state)
+{
+	(void)state;
+	start();
+	assert_true(archive_open_run(archive, &run, 3600));
+	put_numbered(1, 51);
+	assert_true(archive_flush(archive, SOON_NS));
+	remove_journal();
+	put_numbered(51, 52);
+	assert_true(archive_flush(archive, SOON_NS));
+	check_journal(1, 52);
+	expect_event("was removed while in use: written again with all its records");
+	/* Once more, and this time the end of the service is what meets it. */
+	put_numbered(52, 53);
+	assert_true(archive_flush(archive, SOON_NS));
+	remove_journal();
+	put_numbered(53, 54);
+	assert_true(archive_stop(archive, SOON_NS));
+	check_journal(1, 54);
+}
+
+static void test_a_journal_that_cannot_be_written_again_waits_for_its_folder(void **state)
+{
+	char away[320];
+
+	(void)state;
+	start();
+	put_numbered(1, 11);
+	assert_true(archive_flush(archive, SOON_NS));
+	remove_journal();
+	(void)snprintf(away, sizeof(away), "%s-away", folder);
+	assert_int_equal(rename(folder, away), 0);
+	put_numbered(11, 12);
+	assert_false(archive_flush(archive, NS_PER_S));
+	assert_non_null(
+		strstr(stats_of().last_error, "was removed while in use, and can't be written again"));
+	assert_int_equal(rename(away, folder), 0);
+	assert_true(archive_flush(archive, SOON_NS));
+	check_journal(1, 12);
+	assert_int_equal(stats_of().lost, 0);
+	assert_true(archive_stop(archive, SOON_NS));
+}
+
+static void test_a_journal_that_was_replaced_is_left_as_it_is(void **state)
+{
+	char other[320];
+	struct journal *journal;
+
+	(void)state;
+	start();
+	put_numbered(1, 11);
+	assert_true(archive_flush(archive, SOON_NS));
+	(void)snprintf(other, sizeof(other), "%s/other", folder);
+	assert_int_equal(journal_open(other, false, &journal), 0);
+	journal_close(journal);
+	remove_journal();
+	assert_int_equal(rename(other, journal_path), 0);
+	put_numbered(11, 13);
+	assert_true(archive_flush(archive, SOON_NS));
+	check_journal(11, 13);
+	expect_event("was replaced while in use: records go on in the new file");
+	assert_true(archive_stop(archive, SOON_NS));
+}
+
 /* Holds the view's lock, as rrdtool does while it reads or writes. */
 static pid_t lock_view_in_child(void)
 {
@@ -547,6 +641,9 @@ int main(void)
 		CASE(test_a_full_disk_delays_and_loses_nothing),
 		CASE(test_a_view_without_room_never_holds_the_journal),
 		CASE(test_a_view_lost_while_running_is_made_again),
+		CASE(test_a_journal_removed_while_running_is_written_again),
+		CASE(test_a_journal_that_cannot_be_written_again_waits_for_its_folder),
+		CASE(test_a_journal_that_was_replaced_is_left_as_it_is),
 		CASE(test_a_locked_view_gets_its_samples_later),
 		CASE(test_threads_may_put_at_once),
 		CASE(test_kill_loses_nothing_that_was_flushed),
