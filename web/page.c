@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "archive/archive.h"
 #include "base/clock.h"
 #include "base/units.h"
 #include "config.h"
@@ -171,6 +172,48 @@ static void add_strip(struct call *call)
 	text_add(body, "<span>drivesoak " PACKAGE_VERSION "</span></div>");
 }
 
+static void open_trouble(struct text *body, const char *class, const char *icon, const char *word)
+{
+	text_addf(body, "<li><span class=\"state %s\">", class);
+	page_add_icon(body, icon);
+	text_addf(body, "%s</span><b>service</b><span>", word);
+}
+
+/* What is wrong with the records concerns every page: what it shows may be old. */
+static void add_trouble(struct call *call)
+{
+	struct archive_stats stats = { 0 };
+	struct text *body = &call->body;
+
+	if (call->site->archive)
+		archive_read_stats(call->site->archive, &stats);
+	text_add(body, "<div id=\"trouble\" data-live>");
+	if (stats.is_waiting || stats.lost || stats.last_error[0])
+		text_add(body, "<section class=\"alerts\" aria-label=\"Trouble with the records\"><ul>\n");
+	if (stats.lost) {
+		open_trouble(body, "bad", "fail", "Lost");
+		text_addf(body, "<b>%llu</b> records could not be stored and are lost.</span></li>\n",
+			(unsigned long long)stats.lost);
+	}
+	if (stats.is_waiting) {
+		open_trouble(body, "bad", "stall", "Not stored");
+		text_addf(body,
+			"Records wait to be stored, <b>%llu</b> so far; nothing is lost while there is "
+			"memory. ",
+			(unsigned long long)stats.queued);
+		text_add_html(body, stats.last_error);
+		text_add(body, "</span></li>\n");
+	} else if (stats.last_error[0]) {
+		open_trouble(body, "warn", "warn", "Picture behind");
+		text_add(body, "All records are stored, but the RRD of a run is behind: ");
+		text_add_html(body, stats.last_error);
+		text_add(body, "</span></li>\n");
+	}
+	if (stats.is_waiting || stats.lost || stats.last_error[0])
+		text_add(body, "</ul></section>\n");
+	text_add(body, "</div>\n");
+}
+
 void page_open(struct call *call, const char *title, enum page_nav nav, bool charts)
 {
 	struct text *body = &call->body;
@@ -193,6 +236,7 @@ void page_open(struct call *call, const char *title, enum page_nav nav, bool cha
 	text_add(body, "</nav>\n");
 	add_strip(call);
 	text_add(body, "</header>\n<main id=\"main\">\n");
+	add_trouble(call);
 }
 
 void page_close(struct call *call)

@@ -224,6 +224,7 @@ static void publish(struct archive *archive)
 	archive->stats.journal_failures = archive->failures;
 	archive->stats.rrd_failures = archive->views.failures;
 	archive->stats.rrd_rebuilds = archive->views.rebuilds;
+	archive->stats.is_waiting = archive->journal_why[0] != '\0';
 	(void)snprintf(archive->stats.last_error, sizeof(archive->stats.last_error), "%s",
 		archive->journal_why[0] ? archive->journal_why : view_why);
 	(void)pthread_mutex_unlock(&archive->mutex);

@@ -18,6 +18,7 @@ struct archive;
 struct archive_stats {
 	uint64_t queued, lost, committed, journal_failures, rrd_failures, rrd_rebuilds;
 	char last_error[256]; /* of the failure that still lasts; empty: none */
+	bool is_waiting;      /* it is the journal's: records are kept in memory meanwhile */
 };
 
 /* Open (and create) STATE/journal.db and STATE/runs/ and start the thread. -errno with @why (256 bytes). */
