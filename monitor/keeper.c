@@ -284,6 +284,12 @@ static int command_do(struct keeper *keeper, const struct keeper_command *comman
 		return target_finish_fill(keeper->target, command->to_bytes, reply->why);
 	case KEEPER_EPOCH:
 		return keeper->ledger ? do_epoch(keeper, reply) : 0;
+	case KEEPER_LOOK:
+		reply->answer = KEEPER_LOOKED;
+		reply->why[0] = '\0';
+		if (keeper->target)
+			(void)target_look(keeper->target, reply->why);
+		return 0;
 	default:
 		do_close(keeper);
 		return 0;

@@ -23,6 +23,7 @@ enum keeper_verb {
 	KEEPER_FREE,   /* the engine or sweep, once its totals have been read -> DONE */
 	KEEPER_SEAL,   /* to_bytes: cut the files there, make them durable -> SEALED or FAILED */
 	KEEPER_EPOCH, /* flush the drive and make durable what the ledger knows to be on it -> DONE or FAILED */
+	KEEPER_LOOK, /* is the target still where it was? -> LOOKED */
 	KEEPER_CLOSE, /* the target -> DONE */
 	KEEPER_QUIT,
 };
@@ -45,6 +46,7 @@ enum keeper_answer {
 	KEEPER_ENDED,
 	KEEPER_STOPPED,
 	KEEPER_SEALED,
+	KEEPER_LOOKED,
 	KEEPER_DONE,
 	KEEPER_FAILED,
 };
@@ -56,7 +58,7 @@ struct keeper_reply {
 	struct verify *verify;	  /* STARTED, STOPPED of a sweep */
 	bool discarded;		  /* OPENED */
 	double ledger_coverage;	  /* OPENED: 0..1 of the blocks; 0 without a ledger */
-	char why[TARGET_WHY_MAX]; /* FAILED; OPENED: what could not be done */
+	char why[TARGET_WHY_MAX]; /* FAILED; OPENED: what could not be done; LOOKED: "" or what is wrong */
 };
 
 struct keeper;

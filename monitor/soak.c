@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/sysfs.h"
+#include "base/units.h"
 
 /* A drive that has not answered by then is hung: what was completed is written and the service ends without it. */
 #define STOP_NS		 (8 * NS_PER_S)
@@ -134,10 +135,32 @@ static void systemd_note(struct soak *soak)
 {
 	unsigned counts[RUN_STATUS_COUNT] = { 0 };
 
+	char status[sizeof(soak->notified)];
+
 	for (size_t i = 0; i < soak->drive_count; i++)
 		counts[soak->drives[i].status]++;
-	(void)sd_notifyf(0, "STATUS=%u running, %u stalled, %u done, %u failed", counts[RUN_RUNNING],
-		counts[RUN_STALLED], counts[RUN_DONE], counts[RUN_FAILED]);
+	(void)snprintf(status, sizeof(status), "STATUS=%u running, %u stalled, %u done, %u failed",
+		counts[RUN_RUNNING], counts[RUN_STALLED], counts[RUN_DONE], counts[RUN_FAILED]);
+	/* Only what is news: the socket blocks when nobody reads it. */
+	if (strcmp(status, soak->notified) == 0)
+		return;
+	memcpy(soak->notified, status, sizeof(status));
+	(void)sd_notify(0, status);
+}
+
+/* Stamps go on from the last one that was stored when the clock is behind it. */
+static void clock_note_start(struct soak *soak)
+{
+	char text[EVENT_TEXT_MAX], behind[UNITS_TEXT_MAX];
+
+	if (soak->tick.held_ns > -TICK_SLEW_NS)
+		return;
+	units_print_duration_rounded((double)-soak->tick.held_ns, behind);
+	(void)snprintf(text, sizeof(text),
+		"the system's clock is %s behind the last sample: samples go on from there until it has "
+		"caught up",
+		behind);
+	event_note(soak, "clock-step", text);
 }
 
 static void tick_arm(struct soak *soak)
@@ -228,10 +251,12 @@ static int begin(struct soak *soak)
 	}
 	soak->tick_mono_ns = clock_mono_ns();
 	tick_start(&soak->tick, interval_ms, clock_boot_ns(), clock_wall_ns(), last_stamp(soak, journal));
+	clock_note_start(soak);
 	for (size_t i = 0; i < soak->drive_count; i++)
 		drive_begin(&soak->drives[i], journal);
 	journal_close(journal);
 	(void)sd_notify(0, "READY=1");
+	systemd_note(soak);
 	tick_arm(soak);
 	end_if_useless(soak);
 	return 0;
@@ -243,7 +268,10 @@ static int on_begin(sd_event_source *source, uint64_t usec, void *arg)
 
 	(void)source;
 	(void)usec;
-	return soak->is_stopping ? 0 : begin(soak);
+	/* Without a tick nothing runs: better no service than one that only looks like it. */
+	if (!soak->is_stopping && begin(soak) < 0)
+		(void)sd_event_exit(soak->event, EX_IOERR);
+	return 0;
 }
 
 /* When the last service ended within the running interval, that interval's stamp is already used: wait for the next,

@@ -26,6 +26,8 @@
 
 /* Between two flushes of the drive for the ledger's sake. */
 #define EPOCH_NS (600 * NS_PER_S)
+/* Between two looks whether the target is still where it was. */
+#define LOOK_NS (10 * NS_PER_S)
 
 static int64_t now_ms(const struct drive *drive)
 {
@@ -43,6 +45,11 @@ static void event_put(struct drive *drive, const char *kind, enum event_severity
 static void event_put(
 	struct drive *drive, const char *kind, enum event_severity severity, const char *format, ...)
 {
+	static const enum log_level levels[] = {
+		[EVENT_INFO] = LOG_LEVEL_INFO,
+		[EVENT_WARNING] = LOG_LEVEL_WARNING,
+		[EVENT_CRITICAL] = LOG_LEVEL_ERROR,
+	};
 	struct event_record event = { .t_ms = now_ms(drive), .until_ms = INT64_MIN, .severity = severity };
 	va_list args;
 
@@ -53,8 +60,7 @@ static void event_put(
 	va_start(args, format);
 	(void)vsnprintf(event.text, sizeof(event.text), format, args);
 	va_end(args);
-	log_line(severity == EVENT_INFO ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "%s: %s: %s",
-		drive->config->name, kind, event.text);
+	log_line(levels[severity], "%s: %s: %s", drive->config->name, kind, event.text);
 	(void)archive_put_event(drive->soak->options.archive, &event);
 }
 
@@ -76,44 +82,6 @@ static void status_set(struct drive *drive, enum run_status status, const char *
 	drive->status = status;
 	copy(drive->tag, sizeof(drive->tag), reason);
 	drive_publish(drive);
-}
-
-void drive_publish(struct drive *drive)
-{
-	const struct run_record *run = &drive->run;
-	const struct sample *sample = &drive->sample;
-	struct drive_status status = {
-		.status = drive->status,
-		.progress = NAN,
-		.eta_ns = UINT64_MAX,
-		.write_bytes_per_s = NAN,
-		.read_bytes_per_s = NAN,
-		.baseline_bytes_per_s = NAN,
-		.lat_p99_ns = UINT64_MAX,
-		.temp_c = NAN,
-		.percent_used = NAN,
-		.last_sample_ms = drive->last_sample_ms,
-		.health_read_ms = INT64_MIN,
-	};
-
-	copy(status.name, sizeof(status.name), drive->config->name);
-	copy(status.label, sizeof(status.label), drive->config->label);
-	copy(status.reason, sizeof(status.reason), drive->tag);
-	if (drive->has_run) {
-		copy(status.model, sizeof(status.model), run->model);
-		copy(status.serial, sizeof(status.serial), run->serial);
-		copy(status.run, sizeof(status.run), run->id);
-		status.phase = run->progress.phase;
-		status.progress = run_progress_ratio(&run->progress, &drive->plan);
-		status.eta_ns = run_eta_ns(&run->progress, &drive->plan, drive->fill_bytes_per_s);
-		status.written_bytes = run->written_bytes;
-	}
-	if (drive->is_sampling && sample->elapsed_ns) {
-		status.write_bytes_per_s = (double)sample->write_bytes * 1e9 / (double)sample->elapsed_ns;
-		status.read_bytes_per_s = (double)sample->read_bytes * 1e9 / (double)sample->elapsed_ns;
-		status.lat_p99_ns = sample->lat_p99_ns;
-	}
-	status_publish(drive->soak->options.board, drive->index, &status);
 }
 
 /* What the stamps of a run carry; known from its id alone. */
@@ -228,7 +196,7 @@ static void resume_ask(struct drive *drive, struct journal *journal)
 			"refused: run %s lasts and its settings are frozen: %s; put it back, or stop the run",
 			drive->run.id, difference);
 		drive->has_run = true;
-		log_error("%s: %s", drive->config->name, reason);
+		event_put(drive, "error", EVENT_CRITICAL, "%s", reason);
 		status_set(drive, RUN_FAILED, reason);
 		return;
 	}
@@ -335,14 +303,14 @@ static void direct_watch(struct drive *drive)
 /* After the first seconds of writing: did the drive see it, or a cache? */
 static void direct_prove(struct drive *drive)
 {
-	uint64_t own = sampler_get_sums(drive->sampler).write_bytes - drive->direct.own_bytes;
-	uint64_t disk = disks_written(drive);
+	uint64_t own = sampler_get_sums(drive->sampler).write_bytes - drive->direct.own_bytes, disk;
 	double share;
 
 	if (!drive->direct.is_due || own < DIRECT_BYTES_PROOF)
 		return;
 	drive->direct.is_due = false;
-	if (disk == UINT64_MAX)
+	disk = disks_written(drive);
+	if (disk == UINT64_MAX || disk < drive->direct.disk_bytes)
 		return;
 	share = (double)(disk - drive->direct.disk_bytes) / (double)own;
 	if (share < DIRECT_SHARE_MIN) {
@@ -555,7 +523,8 @@ static void on_opened(struct drive *drive, const struct keeper_reply *reply)
 	struct run_input prepared = {
 		.event = RUN_EVENT_PREPARED,
 		.fill_goal_bytes = plan->goal_bytes,
-		.discarded = reply->discarded,
+		/* A resumed run was discarded at its first start, and the rest of settle-time is still due. */
+		.discarded = reply->discarded || strcmp(drive->run.pre_state, "trimmed") == 0,
 	};
 	uint64_t planned_s = drive->plan.soak_ns / NS_PER_S;
 
@@ -713,8 +682,8 @@ static void on_failed(struct drive *drive, const struct keeper_reply *reply)
 	if (reply->verb == KEEPER_OPEN) {
 		/* Refused for now: the run, if there is one, stays as it is and is tried again at the next start. */
 		(void)snprintf(reason, sizeof(reason), "refused: %s", reply->why);
-		log_error("%s: %s", drive->config->name, reason);
 		drive->has_run = drive->is_resumed;
+		event_put(drive, "error", EVENT_CRITICAL, "%s", reason);
 		status_set(drive, RUN_FAILED, reason);
 		return;
 	}
@@ -727,6 +696,31 @@ static void on_failed(struct drive *drive, const struct keeper_reply *reply)
 	if (reply->verb == KEEPER_FILL || reply->verb == KEEPER_SOAK || reply->verb == KEEPER_VERIFY)
 		drive->job = JOB_NONE;
 	run_fail(drive, reply->why);
+}
+
+static void look_ask(struct drive *drive)
+{
+	const uint64_t now_ns = clock_mono_ns();
+
+	if (drive->is_looking || drive->job != JOB_RUNNING || now_ns - drive->looked_ns < LOOK_NS)
+		return;
+	drive->is_looking = true;
+	drive->looked_ns = now_ns;
+	verb_send(drive, KEEPER_LOOK);
+}
+
+static void on_looked(struct drive *drive, const struct keeper_reply *reply)
+{
+	drive->is_looking = false;
+	if (strcmp(drive->trouble, reply->why) == 0)
+		return;
+	copy(drive->trouble, sizeof(drive->trouble), reply->why);
+	if (drive->trouble[0])
+		event_put(drive, "error", EVENT_CRITICAL,
+			"%s; the run goes on in the files that are open and can't be resumed after a stop",
+			drive->trouble);
+	else
+		event_put(drive, "note", EVENT_INFO, "the target is back where it was");
 }
 
 void drive_reply(struct drive *drive, const struct keeper_reply *reply)
@@ -750,6 +744,9 @@ void drive_reply(struct drive *drive, const struct keeper_reply *reply)
 		break;
 	case KEEPER_SEALED:
 		on_sealed(drive);
+		break;
+	case KEEPER_LOOKED:
+		on_looked(drive, reply);
 		break;
 	case KEEPER_FAILED:
 		on_failed(drive, reply);
@@ -824,8 +821,9 @@ static void errors_note(struct drive *drive)
 			"%s error at byte %llu of the target: %s; %llu in this interval", error.what,
 			(unsigned long long)error.offset_bytes, strerror(error.error),
 			(unsigned long long)more);
-	while (engine_next_error(engine, &error))
-		;
+	do
+		drive->last_error = error.error;
+	while (engine_next_error(engine, &error));
 }
 
 static void errors_limit(struct drive *drive)
@@ -835,8 +833,9 @@ static void errors_limit(struct drive *drive)
 
 	if (errors <= drive->config->max_errors || drive->run.progress.status != RUN_RUNNING)
 		return;
-	(void)snprintf(reason, sizeof(reason), "%llu I/O errors are more than max-errors %llu",
-		(unsigned long long)errors, (unsigned long long)drive->config->max_errors);
+	(void)snprintf(reason, sizeof(reason), "%llu I/O errors are more than max-errors %llu; the last: %s",
+		(unsigned long long)errors, (unsigned long long)drive->config->max_errors,
+		drive->last_error ? strerror(drive->last_error) : "before the restart");
 	run_fail(drive, reason);
 }
 
@@ -877,7 +876,7 @@ static void stall_judge(struct drive *drive)
 		copy(drive->tag, sizeof(drive->tag), reason);
 	} else {
 		drive->status = RUN_RUNNING;
-		drive->tag[0] = '\0';
+		copy(drive->tag, sizeof(drive->tag), drive->trouble);
 	}
 }
 
@@ -926,6 +925,7 @@ void drive_tick(struct drive *drive, const struct tick_answer *answer)
 	host_note(drive);
 	stall_judge(drive);
 	direct_prove(drive);
+	look_ask(drive);
 	step(drive, &input);
 	(void)archive_put_sample(drive->soak->options.archive, &drive->run, &drive->sample);
 	errors_limit(drive);

@@ -85,6 +85,10 @@ struct drive {
 	bool is_flushing, was_flushing;
 	int64_t last_sample_ms, down_from_ms;
 
+	bool is_looking; /* the keeper was asked whether the target is still there */
+	uint64_t looked_ns;
+	char trouble[STATUS_TEXT_MAX]; /* what it found; "" */
+
 	/* The running interval. */
 	bool is_sampling;
 	uint64_t interval_from_ns; /* monotonic */
@@ -97,6 +101,7 @@ struct drive {
 	struct hostlimit_watch host_watch;
 
 	uint64_t base_written_bytes, base_errors; /* of earlier starts of the service */
+	int last_error; /* positive errno of the last failed request since the start; 0: none */
 	struct log_complaint error_complaint;
 	struct {
 		bool is_due; /* compare the disks' own counters with ours at the next full interval */
@@ -116,6 +121,7 @@ struct soak {
 	size_t drive_count;
 	bool is_stopping;
 	int exit_code;
+	char notified[80]; /* the last STATUS= */
 };
 
 /* Look up the drive's run in @journal and ask the keeper to open the target. */

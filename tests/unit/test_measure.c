@@ -99,10 +99,10 @@ static void test_rows_keep_every_digit(void **state)
 	sample.elapsed_ns = 20000000000;
 	sample.flags = 0;
 	sample.state = SAMPLE_DOWN; /* counters are left over from somewhere: still unknown */
-	check_row(&sample, "1796077200.1,20,down,,soak,,,,,,,,,,,,,,,,,,,,\n",
+	check_row(&sample, "1796077200.1,20,down,,soak,,,,,,,,,,,,,,,,,,,,,,,\n",
 		"[1796077200.1,20,\"down\",\"\",\"soak\",null,null,null,null,null,null,null,null,null,null,"
 		"null,null,"
-		"null,null,null,null,null,null,null,null]");
+		"null,null,null,null,null,null,null,null,null,null,null]");
 }
 
 static void add_all(struct summary *summary, const struct sample *samples, size_t count)

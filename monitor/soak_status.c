@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the web shows of one drive right now. */
+#include "soak_private.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static void copy(char *to, size_t size, const char *from)
+{
+	(void)snprintf(to, size, "%s", from);
+}
+
+void drive_publish(struct drive *drive)
+{
+	const struct run_record *run = &drive->run;
+	const struct sample *sample = &drive->sample;
+	struct drive_status status = {
+		.status = drive->status,
+		.progress = NAN,
+		.eta_ns = UINT64_MAX,
+		.write_bytes_per_s = NAN,
+		.read_bytes_per_s = NAN,
+		.baseline_bytes_per_s = NAN,
+		.lat_p99_ns = UINT64_MAX,
+		.temp_c = NAN,
+		.percent_used = NAN,
+		.written_bytes = UINT64_MAX,
+		.last_sample_ms = drive->last_sample_ms,
+		.health_read_ms = INT64_MIN,
+	};
+
+	copy(status.name, sizeof(status.name), drive->config->name);
+	copy(status.label, sizeof(status.label), drive->config->label);
+	copy(status.reason, sizeof(status.reason), drive->tag);
+	if (drive->has_run) {
+		copy(status.model, sizeof(status.model), run->model);
+		copy(status.serial, sizeof(status.serial), run->serial);
+		copy(status.run, sizeof(status.run), run->id);
+		status.phase = run->progress.phase;
+		status.progress = run_progress_ratio(&run->progress, &drive->plan);
+		status.eta_ns = run_eta_ns(&run->progress, &drive->plan, drive->fill_bytes_per_s);
+		status.written_bytes = run->written_bytes;
+	}
+	if (drive->is_sampling && sample->elapsed_ns) {
+		status.write_bytes_per_s = (double)sample->write_bytes * 1e9 / (double)sample->elapsed_ns;
+		status.read_bytes_per_s = (double)sample->read_bytes * 1e9 / (double)sample->elapsed_ns;
+		status.lat_p99_ns = sample->lat_p99_ns;
+	}
+	status_publish(drive->soak->options.board, drive->index, &status);
+}
