@@ -23,7 +23,7 @@ enum keeper_verb {
 	KEEPER_FREE,   /* the engine or sweep, once its totals have been read -> DONE */
 	KEEPER_SEAL,   /* to_bytes: cut the files there, make them durable -> SEALED or FAILED */
 	KEEPER_EPOCH, /* flush the drive and make durable what the ledger knows to be on it -> DONE or FAILED */
-	KEEPER_LOOK, /* is the target still where it was? -> LOOKED */
+	KEEPER_LOOK,  /* is the target still where it was? -> LOOKED */
 	KEEPER_CLOSE, /* the target -> DONE */
 	KEEPER_QUIT,
 };
