@@ -24,6 +24,9 @@
 /* An interval that is off by more than a tenth is no whole one. */
 #define PARTIAL_DIVISOR 10
 
+/* Full-resolution rows of the view of a run without an end: two weeks at 10 s. */
+#define OPEN_END_ROWS 120960
+
 /* Between two flushes of the drive for the ledger's sake. */
 #define EPOCH_NS (600 * NS_PER_S)
 /* Between two looks whether the target is still where it was. */
@@ -534,8 +537,8 @@ static void on_opened(struct drive *drive, const struct keeper_reply *reply)
 	if (reply->discarded)
 		copy(drive->run.pre_state, sizeof(drive->run.pre_state), "trimmed");
 	/* The fill and outages also take rows of full resolution. */
-	(void)archive_open_run(
-		drive->soak->options.archive, &drive->run, planned_s ? planned_s * 2 + 86400 : 0);
+	(void)archive_open_run(drive->soak->options.archive, &drive->run,
+		planned_s ? planned_s * 2 + 86400 : (uint64_t)OPEN_END_ROWS * drive->run.interval_s);
 	if (drive->is_resumed)
 		resumed_note(drive);
 	if (plan->note[0])

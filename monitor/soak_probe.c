@@ -17,7 +17,9 @@ static int by_value(const void *a, const void *b)
 
 void probe_note_soak(struct probe_watch *watch, const struct sample *sample)
 {
-	if (!summary_counts(sample) || !sample->elapsed_ns)
+	/* Also those in which the host was the limit: the probe asks what this host and drive sustain together. */
+	if (sample->phase != PHASE_SOAK || sample->state != SAMPLE_MEASURED || !sample->elapsed_ns ||
+		sample->flags & SAMPLE_FLAG_PARTIAL)
 		return;
 	watch->recent[watch->next] = (double)(sample->write_ios + sample->read_ios) * 1e9 /
 				     (double)sample->elapsed_ns;

@@ -157,7 +157,7 @@ class Service:
         def listening():
             if self.process.poll() is not None:
                 raise AssertionError(f"ended with {self.process.returncode}:\n{self.log()}")
-            for line in self.log()[self.log_from:].splitlines():
+            for line in self.log_path.read_bytes()[self.log_from:].decode(errors="replace").splitlines():
                 if "web: http://" in line:
                     return line.split("web: ")[1].strip()
             return None

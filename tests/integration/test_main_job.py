@@ -39,7 +39,7 @@ def whole_run(engine):
             soak = [s for s in samples if s["phase"] == "soak"]
             assert all(s["state"] == "measured" for s in soak), soak
             assert 5 <= sum(s["elapsed_s"] for s in soak) <= 9, soak
-            whole = [s for s in soak if s["flags"] == ""]
+            whole = [s for s in soak if "partial" not in s["flags"]]
             assert len(whole) >= 4, soak
             for sample in whole:
                 assert sample["write_bytes"] == sample["write_ios"] * 16384, sample
@@ -54,9 +54,12 @@ def whole_run(engine):
             assert host["kernel"] == os.uname().release and host["memory_bytes"] > MIB, host
             assert record["config"]["block_bytes"] == 16384 and record["config"]["threads"] == 8, record["config"]
             assert record["capacity_bytes"] == 512 * MIB, record["capacity_bytes"]
-            assert record["summary"]["samples"] == len(whole), record["summary"]
-            median = sorted(s["write_bytes"] / s["elapsed_s"] for s in whole)[(len(whole) - 1) // 2]
-            assert abs(record["summary"]["median_write_bytes_per_s"] - median) < 1, (record["summary"], median)
+            # A busy machine makes host-limited samples, which the figures leave out.
+            counted = sorted(s["write_bytes"] / s["elapsed_s"] for s in whole if s["flags"] == "")
+            assert record["summary"]["samples"] == len(counted), record["summary"]
+            if counted:
+                median = counted[(len(counted) - 1) // 2]
+                assert abs(record["summary"]["median_write_bytes_per_s"] - median) < 1, (record["summary"], median)
             assert record["summary"]["verdict"] == "NO VERDICT", record["summary"]
             # Ours are 64 files of equal size beside a marker, and what was there stays.
             names = sorted(os.listdir(target))

