@@ -7,13 +7,13 @@
 #include <string.h>
 #include <sysexits.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/sysfs.h"
 #include "base/units.h"
 #include "engine/engine.h"
+#include "engine/payload.h"
 #include "engine/verify.h"
 #include "target/target.h"
 
@@ -149,7 +149,7 @@ static int sweep_target(const struct config *config, const struct config_drive *
 	const struct run_record *run, struct target *target, bool is_json)
 {
 	const struct target_plan *plan = target_get_plan(target);
-	const uint64_t tag = XXH3_64bits(run->id, strlen(run->id));
+	const uint64_t tag = payload_run_tag(run->id);
 	struct findings *findings = calloc(1, sizeof(*findings));
 	struct ledger *ledger = ledger_find(config, drive, run, tag);
 	struct verify_progress progress = { 0 };

@@ -13,7 +13,7 @@ include monitor/measure/local.mk
 include monitor/archive/local.mk
 sbin_PROGRAMS += drivesoakd
 drivesoakd_SOURCES = monitor/drivesoakd.c monitor/keeper.c monitor/keeper.h \
-	monitor/soak.c monitor/soak.h monitor/soak_drive.c monitor/soak_private.h \
+	monitor/soak.c monitor/soak.h monitor/soak_begin.c monitor/soak_drive.c monitor/soak_interval.c monitor/soak_private.h \
 	monitor/soak_host.c monitor/soak_probe.c monitor/soak_status.c monitor/soak_verify.c
 bin_PROGRAMS += drivesoak
 drivesoak_SOURCES = monitor/drivesoak.c monitor/drivesoak_verify.c monitor/drivesoak_verify.h

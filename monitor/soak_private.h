@@ -6,6 +6,8 @@
 #include <systemd/sd-event.h>
 
 #include "base/log.h"
+#include "base/text.h"
+#include "engine/payload.h"
 #include "keeper.h"
 #include "measure/hostlimit.h"
 #include "measure/hostload.h"
@@ -137,6 +139,26 @@ void drive_last_sample(struct drive *drive);
 void drive_publish(struct drive *drive);
 /* The archive has everything: say that the run is over. */
 void drive_announce(struct drive *drive);
+
+/* For all of soak_*.c. */
+int64_t drive_now_ms(const struct drive *drive); /* the service's wall clock */
+/* Log an event and put it into the journal. */
+void drive_event(struct drive *drive, const char *kind, enum event_severity severity, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+void drive_command(struct drive *drive, const struct keeper_command *command);
+void drive_verb(struct drive *drive, enum keeper_verb verb);
+void drive_set_status(struct drive *drive, enum run_status status, const char *reason); /* and publish it */
+void drive_store(struct drive *drive); /* the run as it is now */
+/* Let run_step() decide on @input and do what it says. */
+void drive_step(struct drive *drive, const struct run_input *input);
+/* The run can't go on. */
+void drive_fail(struct drive *drive, const char *reason);
+void drive_note_findings(struct drive *drive);
+/* The time from @from_ms in which the service did not run is one row, stamped at its end. */
+void drive_put_down_row(struct drive *drive, int64_t from_ms, int64_t until_ms);
+void drive_begin_sampling(struct drive *drive);
+/* Compare the disks' own counters with ours from here on. */
+void drive_watch_direct(struct drive *drive);
 
 /* Begin to look at what the host does to the drive's threads; the target is open. */
 void drive_begin_host(struct drive *drive);

@@ -5,11 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-static void copy(char *to, size_t size, const char *from)
-{
-	(void)snprintf(to, size, "%s", from);
-}
-
 void drive_publish(struct drive *drive)
 {
 	const struct run_record *run = &drive->run;
@@ -29,13 +24,13 @@ void drive_publish(struct drive *drive)
 		.health_read_ms = INT64_MIN,
 	};
 
-	copy(status.name, sizeof(status.name), drive->config->name);
-	copy(status.label, sizeof(status.label), drive->config->label);
-	copy(status.reason, sizeof(status.reason), drive->tag);
+	text_copy(status.name, sizeof(status.name), drive->config->name);
+	text_copy(status.label, sizeof(status.label), drive->config->label);
+	text_copy(status.reason, sizeof(status.reason), drive->tag);
 	if (drive->has_run) {
-		copy(status.model, sizeof(status.model), run->model);
-		copy(status.serial, sizeof(status.serial), run->serial);
-		copy(status.run, sizeof(status.run), run->id);
+		text_copy(status.model, sizeof(status.model), run->model);
+		text_copy(status.serial, sizeof(status.serial), run->serial);
+		text_copy(status.run, sizeof(status.run), run->id);
 		status.phase = run->progress.phase;
 		status.progress = run_progress_ratio(&run->progress, &drive->plan);
 		status.eta_ns = run_eta_ns(&run->progress, &drive->plan, drive->fill_bytes_per_s);

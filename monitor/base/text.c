@@ -113,3 +113,14 @@ char *text_take(struct text *text, size_t *length)
 	text->length = text->capacity = 0;
 	return bytes;
 }
+
+void text_copy(char *to, size_t size, const char *from)
+{
+	(void)snprintf(to, size, "%s", from);
+}
+
+void text_keep(char *to, size_t size, struct text *text)
+{
+	text_copy(to, size, text_string(text));
+	text_fini(text);
+}

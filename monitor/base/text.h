@@ -29,6 +29,11 @@ void text_add_html(struct text *text, const char *string);
 const char *text_string(const struct text *text);
 int text_error(const struct text *text);
 
+/* Cut to @size with the NUL. */
+void text_copy(char *to, size_t size, const char *from);
+/* Move what a text holds into a fixed field, cut to its size; the text is empty afterwards. */
+void text_keep(char *to, size_t size, struct text *text);
+
 /* Give the bytes away (caller frees with free()); the text is empty afterwards. NULL on an earlier error. */
 char *text_take(struct text *text, size_t *length);
 

@@ -43,6 +43,11 @@ static uint64_t body_seal(uint8_t *sector)
 	return body_hash;
 }
 
+uint64_t payload_run_tag(const char *run_id)
+{
+	return XXH3_64bits(run_id, strlen(run_id));
+}
+
 void payload_make_bodies(uint8_t *buffer, size_t bytes, uint64_t seed, uint64_t *body_hashes)
 {
 	struct random random;

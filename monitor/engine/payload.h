@@ -24,6 +24,9 @@ struct payload_stamp {
 	int64_t wall_ns;
 };
 
+/* What the stamps of a run carry; known from its id alone. */
+uint64_t payload_run_tag(const char *run_id);
+
 /* Fill @bytes (a multiple of the sector) with random bodies from @seed; @body_hashes gets one hash a sector. */
 void payload_make_bodies(uint8_t *buffer, size_t bytes, uint64_t seed, uint64_t *body_hashes);
 

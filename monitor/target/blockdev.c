@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/sysfs.h"
+#include "base/text.h"
 
 /* Stacks of dm and md are a few levels deep; more is a loop in a recorded tree. */
 #define STACK_MAX 8
@@ -35,11 +36,6 @@ static int link_name(const char *root, const char *path, char *resolved, const c
 	return 0;
 }
 
-static void copy(char *to, size_t size, const char *from)
-{
-	(void)snprintf(to, size, "%s", from);
-}
-
 /* The scheduler in use stands in brackets among the others. */
 static void read_scheduler(const char *root, struct blockdev *disk)
 {
@@ -51,7 +47,7 @@ static void read_scheduler(const char *root, struct blockdev *disk)
 	close = open ? strchr(open, ']') : NULL;
 	if (close)
 		*close = '\0';
-	copy(disk->scheduler, sizeof(disk->scheduler), close ? open + 1 : line);
+	text_copy(disk->scheduler, sizeof(disk->scheduler), close ? open + 1 : line);
 }
 
 static void read_pci(const char *pci, struct blockdev *disk)
@@ -88,19 +84,19 @@ static void read_path(const char *root, struct blockdev *disk)
 
 	(void)snprintf(link, sizeof(link), "/sys/block/%s/device", disk->name);
 	if (strncmp(disk->name, "loop", 4) == 0)
-		copy(disk->transport, sizeof(disk->transport), "loop");
+		text_copy(disk->transport, sizeof(disk->transport), "loop");
 	if (link_name(root, link, path, &name) < 0)
 		return;
 	if (strstr(path, "/nvme"))
-		copy(disk->transport, sizeof(disk->transport), "nvme");
+		text_copy(disk->transport, sizeof(disk->transport), "nvme");
 	else if (strstr(path, "/usb"))
-		copy(disk->transport, sizeof(disk->transport), "usb");
+		text_copy(disk->transport, sizeof(disk->transport), "usb");
 	else if (strstr(path, "/virtio"))
-		copy(disk->transport, sizeof(disk->transport), "virtio");
+		text_copy(disk->transport, sizeof(disk->transport), "virtio");
 	else if (strstr(path, "/ata"))
-		copy(disk->transport, sizeof(disk->transport), "sata");
+		text_copy(disk->transport, sizeof(disk->transport), "sata");
 	else if (strstr(path, "/host"))
-		copy(disk->transport, sizeof(disk->transport), "scsi");
+		text_copy(disk->transport, sizeof(disk->transport), "scsi");
 	for (char *slash = strrchr(path, '/'); slash && slash > path + strlen(root);
 		slash = strrchr(path, '/')) {
 		if (is_pci_address(slash + 1)) {
@@ -186,7 +182,7 @@ static void walk_device(struct walk *walk, const char *name, unsigned depth)
 		*strrchr(path, '/') = '\0';
 		last = strrchr(path, '/') + 1;
 	}
-	copy(disk_name, sizeof(disk_name), last);
+	text_copy(disk_name, sizeof(disk_name), last);
 	if (walk_slaves(walk, disk_name, depth))
 		return;
 	for (size_t i = 0; i < walk->count; i++)
@@ -195,7 +191,7 @@ static void walk_device(struct walk *walk, const char *name, unsigned depth)
 	if (walk->count == walk->most)
 		return;
 	walk->out[walk->count] = (struct blockdev){ 0 };
-	copy(walk->out[walk->count].name, sizeof(walk->out[0].name), disk_name);
+	text_copy(walk->out[walk->count].name, sizeof(walk->out[0].name), disk_name);
 	read_disk(walk->root, &walk->out[walk->count++]);
 }
 

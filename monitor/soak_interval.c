@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The end of an interval of one drive: its sample, and what that tells of the drive. */
+#include "soak_private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+
+/* The device's counters must have seen this share of what we wrote, else a cache took it. */
+#define DIRECT_SHARE_MIN   0.5
+#define DIRECT_BYTES_PROOF (16ULL << 20)
+
+/* An interval that is off by more than a tenth is no whole one. */
+#define PARTIAL_DIVISOR 10
+
+/* Between two flushes of the drive for the ledger's sake. */
+#define EPOCH_NS (600 * NS_PER_S)
+/* Between two looks whether the target is still where it was. */
+#define LOOK_NS (10 * NS_PER_S)
+
+/* Bytes the disks below say were written, UINT64_MAX when they can't be asked. */
+static uint64_t disks_written(struct drive *drive)
+{
+	const struct target_facts *facts = keeper_get_facts(drive->keeper);
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < facts->disk_count; i++) {
+		struct blockdev_counters counters;
+
+		if (blockdev_read_counters("", facts->disks[i].name, &counters) < 0)
+			return UINT64_MAX;
+		bytes += counters.write_bytes;
+	}
+	return facts->disk_count ? bytes : UINT64_MAX;
+}
+
+void drive_watch_direct(struct drive *drive)
+{
+	drive->direct.disk_bytes = disks_written(drive);
+	drive->direct.own_bytes = sampler_get_sums(drive->sampler).write_bytes;
+	drive->direct.is_due = drive->direct.disk_bytes != UINT64_MAX;
+}
+
+/* After the first seconds of writing: did the drive see it, or a cache? */
+static void direct_prove(struct drive *drive)
+{
+	uint64_t own = sampler_get_sums(drive->sampler).write_bytes - drive->direct.own_bytes, disk;
+	double share;
+
+	if (!drive->direct.is_due || own < DIRECT_BYTES_PROOF)
+		return;
+	drive->direct.is_due = false;
+	disk = disks_written(drive);
+	if (disk == UINT64_MAX || disk < drive->direct.disk_bytes)
+		return;
+	share = (double)(disk - drive->direct.disk_bytes) / (double)own;
+	if (share < DIRECT_SHARE_MIN) {
+		(void)snprintf(drive->run.direct, sizeof(drive->run.direct),
+			"unproven: the disk saw %.0f %% of our bytes", share * 100);
+		drive_event(drive, "note", EVENT_WARNING,
+			"writes do not reach the drive at once: its counters saw %.0f %% of them; a cache is "
+			"measured",
+			share * 100);
+	} else if (strncmp(drive->run.direct, "unproven", 8) == 0) {
+		(void)snprintf(drive->run.direct, sizeof(drive->run.direct),
+			"the disk's counters saw %.0f %%", share * 100);
+	}
+}
+
+/* The time from @from_ms in which the service did not run is one row, stamped at its end. */
+void drive_put_down_row(struct drive *drive, int64_t from_ms, int64_t until_ms)
+{
+	struct sample down;
+
+	if (drive->last_sample_ms == INT64_MIN || until_ms <= drive->last_sample_ms)
+		return;
+	sample_init(&down);
+	down.t_ms = until_ms;
+	down.phase = drive->run.progress.phase;
+	down.elapsed_ns = (uint64_t)(until_ms - from_ms) * NS_PER_MS;
+	drive->last_sample_ms = until_ms;
+	(void)archive_put_sample(drive->soak->options.archive, &drive->run, &down);
+}
+
+void drive_begin_sampling(struct drive *drive)
+{
+	drive->is_sampling = true;
+	drive->is_partial = true;
+	drive->interval_from_ns = drive->phase_from_ns = clock_mono_ns();
+	drive->interval_phase = drive->run.progress.phase;
+	drive_begin_host(drive);
+}
+
+void drive_note_findings(struct drive *drive)
+{
+	char words[EVENT_TEXT_MAX];
+
+	while (sweep_next_text(&drive->sweep, drive->keeper, words, sizeof(words)))
+		drive_event(drive, "error", EVENT_CRITICAL, "%s", words);
+}
+
+static enum sample_state state_of(const struct drive *drive, const struct sample *sample)
+{
+	switch (drive->interval_phase) {
+	case PHASE_FILL:
+		return SAMPLE_FILLING;
+	case PHASE_VERIFY:
+		return SAMPLE_VERIFYING;
+	case PHASE_SOAK:
+	case PHASE_PROBE:
+		return sample->write_ios + sample->read_ios ? SAMPLE_MEASURED : SAMPLE_ZERO;
+	default:
+		return SAMPLE_PAUSED;
+	}
+}
+
+/* End the interval at stamp @t_ms and begin the next. */
+static void interval_end(struct drive *drive, int64_t t_ms, uint32_t flags)
+{
+	const uint64_t interval_ns = drive->soak->options.config->sample_interval_ns;
+	uint64_t now_ns = clock_mono_ns(), elapsed_ns = now_ns - drive->interval_from_ns;
+	struct sample *sample = &drive->sample;
+
+	sampler_take(drive->sampler, elapsed_ns, sample);
+	sweep_take(&drive->sweep, sample);
+	/* Unknown, not none, where the workload has no commits. */
+	if (!drive->config->fsync_every ||
+		(drive->interval_phase != PHASE_SOAK && drive->interval_phase != PHASE_PROBE))
+		sample->commits = SAMPLE_UNKNOWN;
+	sample->t_ms = t_ms;
+	sample->phase = drive->interval_phase;
+	sample->state = state_of(drive, sample);
+	if (drive->is_partial || elapsed_ns + interval_ns / PARTIAL_DIVISOR < interval_ns ||
+		elapsed_ns > interval_ns + interval_ns / PARTIAL_DIVISOR)
+		flags |= SAMPLE_FLAG_PARTIAL;
+	if (drive->is_flushing || drive->was_flushing)
+		flags |= SAMPLE_FLAG_FLUSH;
+	drive->was_flushing = drive->is_flushing;
+	sample->flags = flags;
+	drive_judge_host(drive);
+	if (sample->state == SAMPLE_FILLING && elapsed_ns)
+		drive->fill_bytes_per_s = (double)sample->write_bytes * 1e9 / (double)elapsed_ns;
+	drive->run.written_bytes = drive->base_written_bytes + sampler_get_sums(drive->sampler).write_bytes;
+	drive->last_sample_ms = t_ms;
+	drive->interval_from_ns = now_ns;
+	drive->interval_phase = drive->run.progress.phase;
+	drive->is_partial = false;
+}
+
+static void errors_note(struct drive *drive)
+{
+	uint64_t suppressed, more = drive->sample.errors;
+	struct engine_error error;
+	struct engine *engine = drive->job == JOB_RUNNING ? sampler_get_engine(drive->sampler) : NULL;
+
+	if (!engine || !engine_next_error(engine, &error)) {
+		if (!more && log_complaint_clear(&drive->error_complaint))
+			drive_event(drive, "error", EVENT_INFO, "no more I/O errors");
+		return;
+	}
+	if (log_complaint_raise(&drive->error_complaint, clock_mono_ns(), &suppressed))
+		drive_event(drive, "error", EVENT_CRITICAL,
+			"%s error at byte %llu of the target: %s; %llu in this interval", error.what,
+			(unsigned long long)error.offset_bytes, strerror(error.error),
+			(unsigned long long)more);
+	do
+		drive->last_error = error.error;
+	while (engine_next_error(engine, &error));
+}
+
+static void errors_limit(struct drive *drive)
+{
+	uint64_t errors = drive->base_errors + sampler_get_sums(drive->sampler).errors;
+	char reason[STATUS_TEXT_MAX];
+
+	if (errors <= drive->config->max_errors || drive->run.progress.status != RUN_RUNNING)
+		return;
+	(void)snprintf(reason, sizeof(reason), "%llu I/O errors are more than max-errors %llu; the last: %s",
+		(unsigned long long)errors, (unsigned long long)drive->config->max_errors,
+		drive->last_error ? strerror(drive->last_error) : "before the restart");
+	drive_fail(drive, reason);
+}
+
+static void host_note(struct drive *drive)
+{
+	const struct sample *sample = &drive->sample;
+	bool is_limited = sample->flags & SAMPLE_FLAG_HOST_LIMIT;
+
+	if (sample->phase != PHASE_SOAK || sample->flags & SAMPLE_FLAG_PARTIAL)
+		return;
+	switch (hostlimit_watch_add(&drive->host_watch, is_limited)) {
+	case HOSTLIMIT_BEGINS:
+		drive_event(drive, "note", EVENT_WARNING,
+			"the host is the limit, not the drive, in %u of the last %u samples: %s",
+			HOSTLIMIT_WATCH_BEGIN, HOSTLIMIT_WATCH_SAMPLES, drive->host.text);
+		break;
+	case HOSTLIMIT_ENDS:
+		drive_event(drive, "note", EVENT_INFO,
+			"the host is no longer the limit: in none of the last %u samples",
+			HOSTLIMIT_WATCH_SAMPLES);
+		break;
+	case HOSTLIMIT_STAYS:
+		break;
+	}
+}
+
+static void stall_judge(struct drive *drive)
+{
+	const uint64_t limit_ns = drive->soak->options.config->alerts.stall_after_ns;
+	char reason[STATUS_TEXT_MAX], length[UNITS_TEXT_MAX];
+
+	if (drive->status != RUN_RUNNING && drive->status != RUN_STALLED)
+		return;
+	if (drive->sample.state == SAMPLE_ZERO && drive->sample.stall_ns >= limit_ns) {
+		units_print_duration_rounded((double)drive->sample.stall_ns, length);
+		(void)snprintf(reason, sizeof(reason), "nothing has completed for %s", length);
+		drive->status = RUN_STALLED;
+		text_copy(drive->tag, sizeof(drive->tag), reason);
+	} else {
+		drive->status = RUN_RUNNING;
+		text_copy(drive->tag, sizeof(drive->tag), drive->trouble);
+	}
+}
+
+/* Now and then the drive is flushed, so that the ledger may claim something after a power loss. The samples in
+ * which that falls are marked. */
+static void epoch_ask(struct drive *drive)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (drive->ledger_coverage <= 0 || drive->job != JOB_RUNNING || drive->is_flushing ||
+		drive->run.progress.phase != PHASE_SOAK || now_ns < drive->epoch_ns + EPOCH_NS)
+		return;
+	drive->epoch_ns = now_ns;
+	drive->is_flushing = true;
+	drive_verb(drive, KEEPER_EPOCH);
+}
+
+static void look_ask(struct drive *drive)
+{
+	const uint64_t now_ns = clock_mono_ns();
+
+	if (drive->is_looking || drive->job != JOB_RUNNING || now_ns - drive->looked_ns < LOOK_NS)
+		return;
+	drive->is_looking = true;
+	drive->looked_ns = now_ns;
+	drive_verb(drive, KEEPER_LOOK);
+}
+
+void drive_tick(struct drive *drive, const struct tick_answer *answer)
+{
+	struct run_input input = { .event = RUN_EVENT_TICK };
+	struct engine_fill_end fill = { 0 };
+	struct engine *engine;
+
+	if (!drive->is_sampling) {
+		drive_publish(drive);
+		return;
+	}
+	if (answer->gap_to_ms != INT64_MIN)
+		drive_put_down_row(drive, drive->last_sample_ms, answer->gap_to_ms);
+	interval_end(drive, answer->t_ms, answer->step_ms ? SAMPLE_FLAG_CLOCK_STEP : 0);
+	engine = sampler_get_engine(drive->sampler);
+	if (engine)
+		(void)engine_fill_ended(engine, &fill);
+	input.fill_done_bytes = drive->run.progress.phase == PHASE_FILL ? fill.done_bytes : 0;
+	/* Only time with the queue full counts for the phase. */
+	if (drive->job == JOB_RUNNING || drive->run.progress.phase == PHASE_PREPARE)
+		input.elapsed_ns = drive->interval_from_ns - drive->phase_from_ns;
+	drive->phase_from_ns = drive->interval_from_ns;
+	if (drive->sample.phase == PHASE_PROBE)
+		probe_note_step(&drive->probe, &drive->sample);
+	else
+		probe_note_soak(&drive->probe, &drive->sample);
+	drive_note_findings(drive);
+	errors_note(drive);
+	epoch_ask(drive);
+	host_note(drive);
+	stall_judge(drive);
+	direct_prove(drive);
+	look_ask(drive);
+	drive_step(drive, &input);
+	(void)archive_put_sample(drive->soak->options.archive, &drive->run, &drive->sample);
+	errors_limit(drive);
+	drive_publish(drive);
+}
+
+void drive_last_sample(struct drive *drive)
+{
+	if (!drive->is_sampling)
+		return;
+	/* The stamp of the running interval's end; the interval is just shorter. */
+	drive->is_partial = true;
+	interval_end(drive, drive->soak->tick.next_ms, 0);
+	drive->is_sampling = false;
+	(void)archive_put_sample(drive->soak->options.archive, &drive->run, &drive->sample);
+	if (drive->run.progress.status != RUN_RUNNING && drive->is_open) {
+		/* Only now: the archive closes the view of a run that has ended. */
+		drive->run.ended_ms = drive_now_ms(drive);
+		drive->is_open = false;
+		drive_verb(drive, KEEPER_CLOSE);
+		drive->is_over = true;
+		soak_announce_later(drive->soak);
+	}
+	drive_store(drive);
+}
