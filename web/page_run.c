@@ -180,17 +180,20 @@ static void add_exports(struct call *call, const char *run, const char *window, 
 	text_add(body, "</span>");
 }
 
-static const char rate_legend[] = "<span class=\"legend\"><span><svg viewBox=\"0 0 20 10\" "
-				  "aria-hidden=\"true\"><path class=\"ln\" d=\"M0 5h20\"/>"
-				  "</svg>mean</span><span><svg viewBox=\"0 0 20 10\" "
-				  "aria-hidden=\"true\"><path class=\"bd\" d=\"M0 0h20v10h-20z\"/>"
-				  "</svg>min to max</span><span><svg viewBox=\"0 0 20 10\" "
-				  "aria-hidden=\"true\"><path class=\"zero\" d=\"M10 5h0\"/>"
-				  "</svg>real 0</span><span><svg viewBox=\"0 0 20 10\" "
-				  "aria-hidden=\"true\"><rect class=\"gap\" width=\"20\" "
-				  "height=\"10\"/></svg>no data</span><span><svg viewBox=\"0 0 20 10\" "
-				  "aria-hidden=\"true\"><rect class=\"ph-fill\" "
-				  "width=\"20\" height=\"10\"/></svg>prepare and fill</span></span>";
+static const char rate_legend[] =
+	"<span class=\"legend\"><span><svg viewBox=\"0 0 20 10\" "
+	"aria-hidden=\"true\"><path class=\"ln\" d=\"M0 5h20\"/>"
+	"</svg>mean</span><span><svg viewBox=\"0 0 20 10\" "
+	"aria-hidden=\"true\"><path class=\"bd\" d=\"M0 0h20v10h-20z\"/>"
+	"</svg>min to max</span><span><svg viewBox=\"0 0 20 10\" "
+	"aria-hidden=\"true\"><path class=\"zero\" d=\"M10 5h0\"/>"
+	"</svg>real 0</span><span><svg viewBox=\"0 0 20 10\" "
+	"aria-hidden=\"true\"><rect class=\"gap\" width=\"20\" "
+	"height=\"10\"/></svg>no data</span><span><svg viewBox=\"0 0 20 10\" "
+	"aria-hidden=\"true\"><rect class=\"hostlim\" width=\"20\" "
+	"height=\"10\"/></svg>host was the limit</span><span><svg viewBox=\"0 0 20 10\" "
+	"aria-hidden=\"true\"><rect class=\"ph-fill\" "
+	"width=\"20\" height=\"10\"/></svg>prepare and fill</span></span>";
 static const char latency_legend[] = "<span class=\"legend\"><span><svg viewBox=\"0 0 20 10\" "
 				     "aria-hidden=\"true\"><path class=\"ln s1\" d=\"M0 5h20\"/>"
 				     "</svg>p50</span><span><svg viewBox=\"0 0 20 10\" "
@@ -258,6 +261,52 @@ static void add_charts(struct call *call, const struct view *view)
 	text_add(body, "graph/");
 	page_add_segment(body, run->id);
 	text_addf(body, "/timeline.svg%s\"></p></div></noscript>\n", window);
+}
+
+/* One measure of the host while it was the limit; nothing when it is unknown or so small that it says nothing. */
+static void add_host_share(struct text *body, const char *before, double share, const char *after)
+{
+	char number[NUMBER_MAX];
+
+	if (!(share >= 0.001))
+		return;
+	number_print(share * 100, 1, number);
+	text_addf(body, "<li>%s %s %% %s;</li>", before, number, after);
+}
+
+static void add_host_measures(struct text *body, const struct summary_host *host)
+{
+	char ours[UNITS_TEXT_MAX], device[UNITS_TEXT_MAX];
+
+	add_host_share(body, "our threads waited", host->run_delay_share, "of the time for a CPU");
+	add_host_share(body, "a CPU quota held them back for", host->throttled_share,
+		"of the time, summed over CPUs");
+	add_host_share(body, "the hypervisor took", host->steal_share, "of the machine's CPU time");
+	if (!isfinite(host->lat_mean_ns))
+		return;
+	units_print_duration_rounded(host->lat_mean_ns, ours);
+	units_print_duration_rounded(host->device_lat_mean_ns, device);
+	text_addf(body, "<li>a request took %s on average, of which %s in the device.</li>", ours, device);
+}
+
+static void add_host_limit(struct text *body, const struct view *view)
+{
+	char number[NUMBER_MAX];
+
+	text_add(body, "<div id=\"hostlimit\" data-live>");
+	if (view->figures.host_limited_pct >= 0.05) {
+		number_print(view->figures.host_limited_pct, 1, number);
+		text_addf(body,
+			"<div class=\"note\"><b>The host, not the drive, was the limit in %s %% of the "
+			"soak's "
+			"time.</b> What was measured then says nothing about the drive and is left out of "
+			"the "
+			"figures. Meanwhile:<ul>",
+			number);
+		add_host_measures(body, &view->figures.host);
+		text_add(body, "</ul></div>");
+	}
+	text_add(body, "</div>\n");
 }
 
 static void add_figure(struct text *body, const char *name, const char *unit, const char *value)
@@ -426,6 +475,7 @@ static void answer_view(struct call *call, struct view *view)
 	add_head(call, view);
 	add_ranges(call, view);
 	text_add(body, "<div class=\"cols\"><div>\n");
+	add_host_limit(body, view);
 	add_charts(call, view);
 	text_add(body, "<section class=\"below\" id=\"events\" data-live><h2>Events of this run</h2>\n");
 	page_add_events(call, view->run.id, EVENTS_SHOWN, false);

@@ -92,6 +92,39 @@ static double temp(const struct sample *s)
 	return s->state == SAMPLE_DOWN ? NAN : s->temp_c;
 }
 
+/* 1 where the host was the limit of the soak, 0 where it was not: the mean of a bucket is the share of its time. */
+static double host_limited(const struct sample *s)
+{
+	if (s->phase != PHASE_SOAK || (s->state != SAMPLE_MEASURED && s->state != SAMPLE_ZERO))
+		return NAN;
+	return s->flags & SAMPLE_FLAG_HOST_LIMIT ? 1 : 0;
+}
+
+static double run_delay(const struct sample *s)
+{
+	return s->state == SAMPLE_DOWN ? NAN : s->run_delay_share;
+}
+
+static double steal(const struct sample *s)
+{
+	return s->state == SAMPLE_DOWN ? NAN : s->steal_share;
+}
+
+static double throttled(const struct sample *s)
+{
+	return s->state == SAMPLE_DOWN ? NAN : known(s->throttled_ns);
+}
+
+static double lat_mean(const struct sample *s)
+{
+	return asked_in(s) ? known(s->lat_mean_ns) : NAN;
+}
+
+static double device_lat_mean(const struct sample *s)
+{
+	return asked_in(s) ? known(s->device_lat_mean_ns) : NAN;
+}
+
 /* An amount becomes a rate over the time it took; anything else is a level that held for that time. */
 enum kind { AMOUNT, LEVEL };
 
@@ -108,7 +141,13 @@ enum kind { AMOUNT, LEVEL };
 	X("lat_max_ns", LEVEL, lat_max)                                                                      \
 	X("stall_ns", LEVEL, stall)                                                                          \
 	X("inflight_mean", LEVEL, inflight)                                                                  \
-	X("temp_c", LEVEL, temp)
+	X("temp_c", LEVEL, temp)                                                                             \
+	X("host_limited", LEVEL, host_limited)                                                               \
+	X("run_delay_share", LEVEL, run_delay)                                                               \
+	X("steal_share", LEVEL, steal)                                                                       \
+	X("throttled_ns", LEVEL, throttled)                                                                  \
+	X("lat_mean_ns", LEVEL, lat_mean)                                                                    \
+	X("device_lat_mean_ns", LEVEL, device_lat_mean)
 
 #define FIELD_NAME(name, kind, value) name,
 #define FIELD_ROW(name, kind, value)  { kind, value },

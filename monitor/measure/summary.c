@@ -20,6 +20,11 @@ struct direction {
 	uint64_t window_bytes, ring_bytes[MINUTE_S];
 };
 
+/* A mean under way: values times their weights. */
+struct weighted {
+	double sum, weight;
+};
+
 struct summary {
 	uint32_t interval_s;
 	unsigned window_samples; /* that make a minute */
@@ -34,6 +39,7 @@ struct summary {
 	uint64_t soak_ns, gap_ns, host_limited_ns;
 	int64_t from_ms, to_ms, last_ms, last_counted_ms;
 	uint64_t last_stall_ns;
+	struct weighted delay, steal, throttled, lat, device_lat; /* of host-limited samples */
 	struct hist hist;
 };
 
@@ -128,6 +134,36 @@ static void add_time(struct summary *summary, const struct sample *sample)
 		summary->host_limited_ns += span < usual ? span : usual;
 }
 
+static void add_weighted(struct weighted *mean, double value, double weight)
+{
+	if (isnan(value) || !(weight > 0))
+		return;
+	mean->sum += value * weight;
+	mean->weight += weight;
+}
+
+static double known(uint64_t value)
+{
+	return value == SAMPLE_UNKNOWN ? NAN : (double)value;
+}
+
+static void add_host(struct summary *summary, const struct sample *sample)
+{
+	double elapsed_ns = known(sample->elapsed_ns),
+	       ios = known(sample->write_ios) + known(sample->read_ios);
+	double lat_ns = known(sample->lat_mean_ns), device_ns = known(sample->device_lat_mean_ns);
+
+	if (sample->phase != PHASE_SOAK || !(sample->flags & SAMPLE_FLAG_HOST_LIMIT))
+		return;
+	add_weighted(&summary->delay, sample->run_delay_share, elapsed_ns);
+	add_weighted(&summary->steal, sample->steal_share, elapsed_ns);
+	add_weighted(&summary->throttled, known(sample->throttled_ns) / elapsed_ns, elapsed_ns);
+	if (isnan(lat_ns) || isnan(device_ns))
+		return;
+	add_weighted(&summary->lat, lat_ns, ios);
+	add_weighted(&summary->device_lat, device_ns, ios);
+}
+
 static bool follows(const struct summary *summary, const struct sample *sample)
 {
 	return summary->last_counted_ms != INT64_MIN && summary->last_counted_ms == summary->last_ms &&
@@ -211,6 +247,7 @@ int summary_add(struct summary *summary, const struct sample *sample)
 	if (rc < 0)
 		return rc;
 	add_time(summary, sample);
+	add_host(summary, sample);
 	if (summary_counts(sample))
 		add_counted(summary, sample);
 	summary->last_ms = sample->t_ms;
@@ -269,6 +306,11 @@ static double share_pct(uint64_t part_ns, uint64_t whole_ns)
 	return whole_ns ? (double)part_ns * 100 / (double)whole_ns : NAN;
 }
 
+static double mean_of(struct weighted mean)
+{
+	return mean.weight > 0 ? mean.sum / mean.weight : NAN;
+}
+
 void summary_read(struct summary *summary, struct summary_figures *out)
 {
 	*out = (struct summary_figures){
@@ -278,6 +320,13 @@ void summary_read(struct summary *summary, struct summary_figures *out)
 		.lat_p99_ns = hist_percentile_ns(&summary->hist, 99),
 		.host_limited_pct = share_pct(summary->host_limited_ns, summary->soak_ns),
 		.gap_pct = share_pct(summary->gap_ns, summary->soak_ns),
+		.host = {
+			.run_delay_share = mean_of(summary->delay),
+			.steal_share = mean_of(summary->steal),
+			.throttled_share = mean_of(summary->throttled),
+			.lat_mean_ns = mean_of(summary->lat),
+			.device_lat_mean_ns = mean_of(summary->device_lat),
+		},
 		.from_ms = summary->from_ms,
 		.to_ms = summary->to_ms,
 	};

@@ -29,6 +29,14 @@ struct summary_rates {
 	double median, mean, p1, p5, min, max, cv, worst_minute;
 };
 
+/* What the host did while it was the limit: means over those samples of the soak; NAN when there is none, or when
+ * none knew. */
+struct summary_host {
+	double run_delay_share, steal_share;	/* by time, 0..1 */
+	double throttled_share;			/* of the time, summed over CPUs */
+	double lat_mean_ns, device_lat_mean_ns; /* by request, of samples that know both */
+};
+
 struct summary_figures {
 	uint64_t samples; /* that count */
 	double interval_s;
@@ -37,7 +45,8 @@ struct summary_figures {
 	uint64_t lat_p99_ns; /* over all samples that count, from the merged histograms; SAMPLE_UNKNOWN */
 	double host_limited_pct, gap_pct; /* of the soak's time */
 	double median_commits_per_s;	  /* NAN without commits */
-	int64_t from_ms, to_ms;		  /* INT64_MIN when empty */
+	struct summary_host host;
+	int64_t from_ms, to_ms; /* INT64_MIN when empty */
 };
 
 /* @interval_s 1 or more. 0, -EINVAL or -ENOMEM. */

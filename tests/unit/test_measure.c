@@ -312,6 +312,56 @@ static void test_gaps_are_shares_of_the_soak(void **state)
 	summary_free(summary);
 }
 
+static void test_what_the_host_did_is_told_of_the_samples_it_limited(void **state)
+{
+	struct sample samples[4] = {
+		fixture_sample(FIXTURE_START_MS, 10, 16384),
+		fixture_sample(FIXTURE_START_MS + 10000, 10, 16384),
+		fixture_sample(FIXTURE_START_MS + 20000, 10, 3 * 16384),
+		fixture_sample(FIXTURE_START_MS + 30000, 10, 16384),
+	};
+	struct summary_figures figures;
+	struct summary *summary;
+
+	(void)state;
+	assert_int_equal(summary_new(10, &summary), 0);
+	add_all(summary, samples, 1);
+	summary_read(summary, &figures);
+	assert_true(isnan(figures.host.run_delay_share) && isnan(figures.host.lat_mean_ns));
+	for (unsigned i = 1; i < 4; i++) {
+		samples[i].flags = SAMPLE_FLAG_HOST_LIMIT;
+		samples[i].read_ios = 0;
+	}
+	samples[1].run_delay_share = 0.3;
+	samples[2].run_delay_share = 0.1;
+	samples[2].elapsed_ns = 30000000000;
+	samples[2].lat_mean_ns = 200000;
+	samples[2].device_lat_mean_ns = 100000;
+	samples[2].throttled_ns = 15000000000 - 9000;
+	samples[3].phase = PHASE_PROBE; /* not of the soak */
+	samples[3].steal_share = 0.9;
+	add_all(summary, samples + 1, 3);
+	summary_read(summary, &figures);
+	check_double(figures.host.run_delay_share, (0.3 * 10 + 0.1 * 30) / 40);
+	check_double(figures.host.steal_share, 0.125);
+	check_double(figures.host.throttled_share, 15.0 / 40);
+	check_double(figures.host.lat_mean_ns, (52000.0 + 3 * 200000) / 4);
+	check_double(figures.host.device_lat_mean_ns, (48000.0 + 3 * 100000) / 4);
+	/* Of a sample that knows one of both, neither is taken; nor is what is unknown. */
+	samples[3].t_ms += 10000;
+	samples[3].phase = PHASE_SOAK;
+	samples[3].device_lat_mean_ns = samples[3].throttled_ns = SAMPLE_UNKNOWN;
+	samples[3].run_delay_share = samples[3].steal_share = NAN;
+	add_all(summary, samples + 3, 1);
+	summary_read(summary, &figures);
+	check_double(figures.host.run_delay_share, (0.3 * 10 + 0.1 * 30) / 40);
+	check_double(figures.host.steal_share, 0.125);
+	check_double(figures.host.throttled_share, 15.0 / 40);
+	check_double(figures.host.lat_mean_ns, (52000.0 + 3 * 200000) / 4);
+	assert_int_equal(figures.samples, 1);
+	summary_free(summary);
+}
+
 static void test_latency_is_merged_over_samples_that_count(void **state)
 {
 	struct sample sample = fixture_sample(FIXTURE_START_MS, 10, 10);
@@ -451,6 +501,7 @@ int main(void)
 		cmocka_unit_test(test_worst_minute_at_long_and_odd_intervals),
 		cmocka_unit_test(test_a_stall_over_several_samples_counts_once),
 		cmocka_unit_test(test_gaps_are_shares_of_the_soak),
+		cmocka_unit_test(test_what_the_host_did_is_told_of_the_samples_it_limited),
 		cmocka_unit_test(test_latency_is_merged_over_samples_that_count),
 		cmocka_unit_test(test_summary_json_has_all_names),
 		cmocka_unit_test(test_an_empty_run_has_unknown_figures),

@@ -173,6 +173,35 @@ static void test_a_single_bad_sample_survives_every_width(void **state)
 	}
 }
 
+static void test_the_host_is_a_share_of_the_buckets_time(void **state)
+{
+	struct series *series = series_of(
+		T0, T0 + 40000, 10, 2, "host_limited,throttled_ns,device_lat_mean_ns");
+	struct sample sample = fixture_sample(T0 + 10000, 10, 1);
+
+	(void)state;
+	series_add(series, &sample);
+	sample.t_ms = T0 + 20000;
+	sample.flags = SAMPLE_FLAG_HOST_LIMIT;
+	sample.throttled_ns = 1000;
+	sample.device_lat_mean_ns = SAMPLE_UNKNOWN;
+	series_add(series, &sample);
+	/* In the fill nobody asks whose limit it is. */
+	sample.t_ms = T0 + 30000;
+	sample.state = SAMPLE_FILLING;
+	sample.phase = PHASE_FILL;
+	series_add(series, &sample);
+	check_json(series, "{\"from_s\":1796075400,\"to_s\":1796075440,\"bucket_s\":20,\"fields\":{"
+			   "\"host_limited\":{\"t_s\":[1796075420,1796075440],\"min\":[0,null],\"mean\":[0.5,"
+			   "null],\"max\":[1,null]},"
+			   "\"throttled_ns\":{\"t_s\":[1796075420,1796075440],\"min\":[1000,1000],\"mean\":["
+			   "5000,1000],\"max\":[9000,1000]},"
+			   "\"device_lat_mean_ns\":{\"t_s\":[1796075420,1796075440],\"min\":[48000,null],"
+			   "\"mean\":[48000,null],"
+			   "\"max\":[48000,null]}}}");
+	series_free(series);
+}
+
 static void test_fields_are_names_of_the_list(void **state)
 {
 	static const char *const wrong[] = { "", ",", "write_bytes_per_s,", "nosuch", "temp_c,temp_c",
@@ -200,6 +229,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_not_asked_of_the_drive_is_unknown),
 		cmocka_unit_test(test_buckets_are_aligned_and_never_too_many),
 		cmocka_unit_test(test_a_single_bad_sample_survives_every_width),
+		cmocka_unit_test(test_the_host_is_a_share_of_the_buckets_time),
 		cmocka_unit_test(test_fields_are_names_of_the_list),
 	};
 

@@ -10,7 +10,7 @@ import { createRequire } from 'node:module';
 const { chromium } = createRequire(import.meta.url)(process.env.PLAYWRIGHT);
 const [program, folder] = process.argv.slice(2);
 const pictures = process.env.SCREENSHOTS;
-const SAMPLES = 900, DOWN = SAMPLES / 20; // as serve_fixture lays them out
+const SAMPLES = 900, DOWN = SAMPLES / 20, FILL = 60, LIMITED = 40; // as serve_fixture lays them out
 
 mkdirSync(pictures, { recursive: true });
 const server = spawn(program, [folder, String(SAMPLES)], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -85,6 +85,28 @@ const tests = {
 		assert.ok(seen.red[1] > SAMPLES * 2 / 3 - 12 && seen.red[2] < SAMPLES * 2 / 3 + 16, `red from ${seen.red}`);
 		assert.equal(seen.lineInGap, 0);
 		assert.ok(seen.lineElsewhere > 500);
+		await close(page);
+	},
+
+	async 'where the host was the limit is amber and said in words'() {
+		const page = await open(`run/${idOf('halden')}`, { width: 2400 });
+		await charted(page);
+		assert.equal((await chartsOf(page)).rate.limitedS, LIMITED);
+		const share = 100 * LIMITED / (SAMPLES - FILL);
+		const words = await page.locator('#hostlimit').innerText();
+		assert.match(words, new RegExp(`was the limit in ${share.toFixed(1)} % of the soak`));
+		assert.match(words, /threads waited 31\.0 % of the time for a CPU/);
+		assert.match(words, /782 µs on average, of which 511 µs in the device/);
+		assert.doesNotMatch(words, /hypervisor|quota/); // neither did anything
+		assert.match(await page.locator('#figures tr', { hasText: 'host limit' }).innerText(), new RegExp(share.toFixed(1)));
+		// Pointing at the stretch says so, and beside it does not.
+		const box = await page.locator('#rate').boundingBox(), plot = box.width - 66;
+		const point = async (at, pattern) => {
+			await page.mouse.move(box.x + 50 + plot * at / SAMPLES, box.y + 60);
+			await page.waitForFunction(source => new RegExp(source).test(document.getElementById('readout').innerText), pattern);
+		};
+		await point(SAMPLES * 3 / 4 + LIMITED / 2, 'host was the limit');
+		await point(SAMPLES * 3 / 4 + LIMITED * 2, 'MiB/s(?![^]*host was the limit)');
 		await close(page);
 	},
 

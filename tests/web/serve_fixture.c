@@ -16,10 +16,11 @@
 #include "engine/hist.h"
 #include "web/server.h"
 
-#define DRIVES	   4
-#define MIB	   1048576.0
-#define INTERVAL_S 1
-#define FILL_COUNT 60
+#define DRIVES	      4
+#define MIB	      1048576.0
+#define INTERVAL_S    1
+#define FILL_COUNT    60
+#define LIMITED_COUNT 40
 
 static char nothing[] = "", loopback[] = "127.0.0.1:0", root[] = "/";
 static char *listen_items[] = { loopback };
@@ -80,7 +81,10 @@ static struct sample make_sample(const struct made *drive, int64_t t_ms, int i, 
 		.inflight_mean = 128,
 		.host_cpu_share = 0.1,
 		.steal_share = 0,
-		.temp_c = 41 };
+		.temp_c = 41,
+		.run_delay_share = 0.004,
+		.device_lat_mean_ns = SAMPLE_UNKNOWN,
+		.lat_mean_ns = SAMPLE_UNKNOWN };
 	double mib = drive->level_mib + drive->spread_mib * (noise() + noise()) / 2;
 
 	if (i < FILL_COUNT) {
@@ -89,6 +93,12 @@ static struct sample make_sample(const struct made *drive, int64_t t_ms, int i, 
 		mib *= 1.3;
 	} else if (i % 97 == 40) {
 		mib *= 0.55; /* what a median hides */
+	}
+	if (i >= count * 3 / 4 && i < count * 3 / 4 + LIMITED_COUNT) {
+		sample.flags = SAMPLE_FLAG_HOST_LIMIT;
+		sample.run_delay_share = 0.31;
+		sample.lat_mean_ns = 782000;
+		sample.device_lat_mean_ns = 511000;
 	}
 	if (i >= count * 2 / 3 && i < count * 2 / 3 + 3) {
 		sample.state = SAMPLE_ZERO;
@@ -106,19 +116,12 @@ static struct sample make_sample(const struct made *drive, int64_t t_ms, int i, 
 
 static struct sample make_down(int64_t t_ms, unsigned seconds)
 {
-	struct sample sample = { .t_ms = t_ms,
-		.elapsed_ns = seconds * NS_PER_S,
-		.state = SAMPLE_DOWN,
-		.phase = PHASE_SOAK,
-		.inflight_mean = NAN,
-		.host_cpu_share = NAN,
-		.steal_share = NAN,
-		.temp_c = NAN };
+	struct sample sample;
 
-	sample.write_bytes = sample.write_ios = sample.read_bytes = sample.read_ios = sample.errors =
-		SAMPLE_UNKNOWN;
-	sample.lat_p50_ns = sample.lat_p90_ns = sample.lat_p99_ns = sample.lat_p999_ns = SAMPLE_UNKNOWN;
-	sample.lat_p9999_ns = sample.lat_max_ns = sample.stall_ns = SAMPLE_UNKNOWN;
+	sample_init(&sample);
+	sample.t_ms = t_ms;
+	sample.elapsed_ns = seconds * NS_PER_S;
+	sample.phase = PHASE_SOAK;
 	return sample;
 }
 

@@ -89,7 +89,7 @@
 
 	function makeCharts() {
 		const data = charts.dataset;
-		const fields = [data.field, 'lat_p50_ns', 'lat_p99_ns', 'lat_max_ns'];
+		const fields = [data.field, 'lat_p50_ns', 'lat_p99_ns', 'lat_max_ns', 'host_limited'];
 		const number = name => data[name] === undefined ? null : Number(data[name]);
 		const wholeRun = { from: number('fromMs'), to: number('toMs') };
 		let range = wholeRun;
@@ -121,6 +121,18 @@
 			return gaps;
 		}
 
+		/* Spans in which the host was the limit, each as dark as its share of the bucket's time, in ms. */
+		function findLimited({ t_s: t, mean }, stepMs) {
+			const spans = [];
+			mean.forEach((share, i) => {
+				if (!share) return;
+				const last = spans.at(-1), from = t[i] * 1000 - stepMs;
+				if (last && last.to === from && last.share === share) last.to += stepMs;
+				else spans.push({ from, to: from + stepMs, share });
+			});
+			return spans;
+		}
+
 		function digest(reply) {
 			const of = name => reply.fields[name];
 			const main = of(data.field), t = main.t_s, at = i => new Date(t[i] * 1000);
@@ -133,6 +145,7 @@
 					ms(of('lat_max_ns').max[i])]),
 				zeros: t.filter((_, i) => main.min[i] === 0).map(s => s * 1000),
 				gaps: findGaps(t, main.mean, reply.bucket_s * 1000),
+				limited: findLimited(of('host_limited'), reply.bucket_s * 1000),
 				top: Math.max(1, ...main.max.map(value => mib(value) ?? 0)),
 			};
 		}
@@ -140,6 +153,7 @@
 		function tell() {
 			const count = rows => rows.filter(row => row.slice(1).flat().some(value => value !== null)).length;
 			told.charts.rate = { points: count(series.rate), zeros: series.zeros.length, gaps: series.gaps.length,
+				limitedS: series.limited.reduce((sum, { from, to, share }) => sum + (to - from) / 1000 * share, 0),
 				bucketS: series.stepMs / 1000, lastMs: series.rate.findLast(row => row[1][1] !== null)?.[0].getTime() };
 			told.charts.latency = { points: count(series.latency) };
 			told.range = range;
@@ -165,12 +179,16 @@
 			pen.stroke();
 			return ctx.createPattern(tile, 'repeat');
 		}
-		/* Below the lines: the phases before the soak, and hatching where nothing is known. */
+		/* Below the lines: the phases before the soak, amber where the host was the limit, hatching where nothing is known. */
 		function underlay(ctx, area, g) {
 			const soakMs = number('soakMs') ?? number('endedMs') ?? serverNowMs();
 			ctx.save();
 			ctx.globalAlpha = 0.13;
 			shade(ctx, area, g, number('startedMs'), soakMs, css('--busy'));
+			for (const { from, to, share } of series.limited) {
+				ctx.globalAlpha = 0.1 + 0.18 * share;
+				shade(ctx, area, g, from, to, css('--warn'));
+			}
 			ctx.globalAlpha = 1;
 			for (const [fromMs, toMs] of series.gaps) shade(ctx, area, g, fromMs, toMs, hatchStyle(ctx));
 			ctx.restore();
@@ -192,10 +210,12 @@
 			const [, [min, mean, max]] = series.rate[row], [, p50, p99, top] = series.latency[row];
 			const wide = series.stepMs > intervalS * 1000;
 			const part = (name, value, unit) => value === null ? '' : ` ${name} <b>${three(value)}</b> ${unit}`;
+			const limited = series.limited.find(({ from, to }) => ms > from && ms <= to);
 			const texts = [`<b>${utc(ms)}</b> UTC`];
 			if (mean === null) texts.push('no data');
 			else texts.push(part('', mean, 'MiB/s') + (wide ? ` (${three(min)} to ${three(max)})` : ''));
 			texts.push(part('p50', p50, 'ms'), part('p99', p99, 'ms'), part('max', top, 'ms'));
+			if (limited) texts.push('host was the limit' + (limited.share < 1 ? ` ${group(limited.share * 100, 0)} % of it` : ''));
 			readout.innerHTML = texts.filter(Boolean).map(text => `<span>${text}</span>`).join('');
 		}
 
