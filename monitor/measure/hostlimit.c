@@ -8,7 +8,7 @@
 #include "base/units.h"
 
 #define CPU_WAIT_MAX	 0.05
-#define WAIT_LATENCY	 0.025 /* one wait, of the mean latency */
+#define WAIT_LATENCY	 0.05 /* one wait, of the mean latency */
 #define THROTTLED_MIN	 0.01
 #define STEAL_MAX	 0.01
 #define CPU_FULL_MIN	 0.90

@@ -4,9 +4,8 @@
  * throttled device must not be excused. Arithmetic only: no I/O, no clock, no logging. Any thread.
  *
  * The measures, and when each one speaks:
- * - cpu-wait: our threads were ready and waited for a CPU more than 5 % of the time, and one wait was more than
- *   2.5 % of the mean latency: waits are uneven, a request meets about twice the mean. Many short waits before the
- *   answers of a slow drive delay nothing.
+ * - cpu-wait: our threads were ready and waited for a CPU more than 5 % of the time, and one wait was more than 5 %
+ *   of the mean latency: many short waits before the answers of a slow drive delay nothing.
  * - throttled: a CPU quota of our control group held us back for 1 % of the interval or more.
  * - steal: the hypervisor took more than 1 % of the machine's CPU time.
  * - cpu-full: our threads ran 90 % of the time or more: they had none left to keep the queue full.

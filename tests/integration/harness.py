@@ -157,7 +157,7 @@ class Service:
         def listening():
             if self.process.poll() is not None:
                 raise AssertionError(f"ended with {self.process.returncode}:\n{self.log()}")
-            for line in self.log_path.read_bytes()[self.log_from:].decode(errors="replace").splitlines():
+            for line in self.log(self.log_from).splitlines():
                 if "web: http://" in line:
                     return line.split("web: ")[1].strip()
             return None
@@ -165,8 +165,8 @@ class Service:
         self.url = wait_for(listening, 20, "the web server")
         return self
 
-    def log(self):
-        return self.log_path.read_text(errors="replace")
+    def log(self, from_byte=0):
+        return self.log_path.read_bytes()[from_byte:].decode(errors="replace")
 
     def stop(self, seconds=20):
         self.process.send_signal(signal.SIGTERM)

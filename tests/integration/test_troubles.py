@@ -89,7 +89,7 @@ def refused(error):
             assert record["engine"] == "libaio" and record["config"]["engine"] == "auto", record
             notes = [e["text"] for e in service.events() if "io_uring" in e["text"]]
             assert notes and ("not permitted" if error == "EPERM" else "not in this kernel") in notes[0], notes
-            assert record["summary"]["median_write_bytes_per_s"] is not None, record["summary"]
+            assert sum(s["write_bytes"] for s in service.samples() if s["phase"] == "soak") > MIB, record
             service.stop()
 
 
@@ -205,7 +205,7 @@ def test_samples_are_never_late_for_clients_or_a_locked_rrd():
             os.waitpid(pid, 0)
             samples = service.samples()[before:]
             assert 5 <= len(samples) <= 7, samples
-            assert all(abs(s["elapsed_s"] - 1) < 0.1 and s["flags"] == "" for s in samples), samples
+            assert all(abs(s["elapsed_s"] - 1) < 0.1 and "partial" not in s["flags"] for s in samples), samples
             for client in sockets:
                 client.close()
 

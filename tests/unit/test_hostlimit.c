@@ -64,7 +64,8 @@ static const struct row rows[] = {
 	/* Waiting */
 	{ "waits at the limit", 0, 5000, 6400000, 6390000, 5000, 0.02, 0.05, 400000, 0, 0 },
 	{ "waits beyond it", HOSTLIMIT_CPU_WAIT, 5000, 6400000, 6390000, 5000, 0.02, 0.051, 400000, 0, 0 },
-	{ "many short waits before a slow drive", 0, 5000, 6400000, 6390000, 5000, 0.02, 0.2, 150000, 0, 0 },
+	{ "many short waits before a slow drive", 0, 5000, 6400000, 6390000, 5000, 0.02, 0.2, 320000, 0, 0 },
+	{ "longer ones", HOSTLIMIT_CPU_WAIT, 5000, 6400000, 6390000, 5000, 0.02, 0.2, 320001, 0, 0 },
 	{ "waits unknown", 0, 5000, 6400000, 6390000, 5000, 0.02, NAN, NAN, 0, 0 },
 	/* Quota and steal */
 	{ "held back for less than 1 %", 0, 5000, 6400000, 6390000, 5000, 0.02, 0.006, 5000, 0, 10 * MS - 1 },
@@ -192,11 +193,11 @@ static void test_the_text_has_the_numbers(void **state)
 	hostlimit_decide(&input, &answer);
 	assert_string_equal(answer.text, "");
 	input.run_delay_share = 0.3125;
-	input.wait_mean_ns = 247000;
+	input.wait_mean_ns = 447000;
 	input.throttled_ns = 1231360497;
 	hostlimit_decide(&input, &answer);
 	assert_string_equal(answer.text,
-		"threads waited 31.2 % of the time for a CPU, 247 \xc2\xb5s at a time; "
+		"threads waited 31.2 % of the time for a CPU, 447 \xc2\xb5s at a time; "
 		"a CPU quota held the service back for 1.23 s in 1 s");
 	input = quiet();
 	input.steal_share = 0.031;
