@@ -20,6 +20,7 @@
 #include "base/units.h"
 #include "config/config.h"
 #include "drivesoak_verify.h"
+#include "web/assets.h"
 
 struct options {
 	const char *config_path, *state_directory, *format, *output;
@@ -248,10 +249,14 @@ static int run_export(const struct options *options)
 static int write_report(
 	struct journal *journal, const struct run_record *runs, size_t count, const struct options *options)
 {
-	struct text html = TEXT_INIT;
+	const struct asset *sheet = assets_find("style.css");
+	struct text html = TEXT_INIT, style = TEXT_INIT;
 	struct output output;
-	int rc = report_html(journal, runs, count, clock_wall_ms(), &html), code = EX_OK;
+	int code = EX_OK, rc;
 
+	if (sheet)
+		text_add_bytes(&style, (const char *)sheet->bytes, sheet->length);
+	rc = report_html(journal, runs, count, clock_wall_ms(), text_string(&style), &html);
 	if (rc < 0)
 		code = fail(exit_code_of(rc), "report", journal_error(journal));
 	if (code == EX_OK)
@@ -260,6 +265,7 @@ static int write_report(
 		(void)fwrite(text_string(&html), 1, html.length, output.file);
 		code = output_close(&output, code);
 	}
+	text_fini(&style);
 	text_fini(&html);
 	return code;
 }

@@ -1,5 +1,6 @@
 libdrivesoak_a_SOURCES += \
 	monitor/base/clock.c monitor/base/clock.h \
+	monitor/base/flat.c monitor/base/flat.h \
 	monitor/base/json.c monitor/base/json.h \
 	monitor/base/log.c monitor/base/log.h \
 	monitor/base/sysfs.c monitor/base/sysfs.h \

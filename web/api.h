@@ -19,5 +19,6 @@ void api_run(struct call *call);
 void api_samples_json(struct call *call);
 void api_samples_csv(struct call *call);
 void api_series(struct call *call);
+void api_compare(struct call *call);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "archive/export.h"
 #include "measure/sample_columns.h"
+#include "web/compare.h"
 #include "web/series.h"
 
 #define POINTS_DEFAULT 1000
@@ -232,4 +233,40 @@ void api_series(struct call *call)
 	series_free(series);
 	if (rc < 0)
 		call_fail_journal(call, rc);
+}
+
+static void put_compared(const struct compare_run *run, struct json *json)
+{
+	const bool has_samples = run->first < run->count;
+
+	json_object_open(json);
+	json_put_string(json, "id", run->run.id);
+	json_put_string(json, "drive", run->run.drive);
+	json_put_string(json, "label", run->run.label[0] ? run->run.label : NULL);
+	json_put_ms_as_s(json, "from_s", has_samples ? run->t_ms[run->first] : INT64_MIN);
+	json_put_ms_as_s(json, "to_s", has_samples ? run->t_ms[run->count - 1] : INT64_MIN);
+	json_key(json, "summary");
+	summary_json(&run->figures, json);
+	json_object_close(json);
+}
+
+/* The figures of the jitter plot: of every run the same number of samples. */
+void api_compare(struct call *call)
+{
+	struct compare compare;
+	struct json json;
+
+	if (compare_init(call, &compare)) {
+		call->type = "application/json";
+		json_init(&json, &call->body);
+		json_object_open(&json);
+		json_key(&json, "runs");
+		json_array_open(&json);
+		for (size_t i = 0; i < compare.count; i++)
+			put_compared(&compare.runs[i], &json);
+		json_array_close(&json);
+		json_object_close(&json);
+		text_add(&call->body, "\n");
+	}
+	compare_fini(&compare);
 }

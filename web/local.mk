@@ -4,7 +4,6 @@ libdrivesoak_a_SOURCES += \
 	web/assets.c web/assets.h \
 	web/call.c web/call.h \
 	web/compare.c web/compare.h \
-	web/flat.c web/flat.h \
 	web/graph.c web/graph.h \
 	web/guard.c web/guard.h \
 	web/live.c web/live.h \

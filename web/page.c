@@ -310,13 +310,31 @@ void page_add_cell(struct text *text, const char *label, const char *value, cons
 	text_add(text, "</td>");
 }
 
+/* Lists such as mount options may break behind their commas, paths before their slashes. */
+static void add_breakable(struct text *text, const char *value)
+{
+	while (*value) {
+		size_t length = strcspn(value + 1, ",/") + 1;
+		struct text part = TEXT_INIT;
+
+		if (value[length] == ',')
+			length++;
+		text_add_bytes(&part, value, length);
+		text_add_html(text, text_string(&part));
+		text_fini(&part);
+		value += length;
+		if (*value)
+			text_add(text, "<wbr>");
+	}
+}
+
 void page_add_fact(struct text *text, const char *name, const char *value)
 {
 	text_add(text, "<tr><th scope=\"row\">");
 	text_add_html(text, name);
 	text_add(text, "</th><td>");
 	if (value[0])
-		text_add_html(text, value);
+		add_breakable(text, value);
 	else
 		text_add(text, "<span class=\"mute\">unknown</span>");
 	text_add(text, "</td></tr>");

@@ -45,7 +45,8 @@ static void add_plot(struct call *call, const struct compare *compare)
 	add_query(body, compare);
 	text_add(body, "\">SVG</a> <a href=\"compare");
 	add_query(body, compare);
-	text_add(body, "\">link to these runs</a></span></header>\n<div class=\"chart\">");
+	text_add(body, "\">link to these runs</a></span></header>\n");
+	text_addf(body, "<div class=\"chart c%zu\">", compare->count);
 	compare_columns(call, compare, columns);
 	svg_jitter_inline(columns, compare->count, body);
 	text_add(body, "</div>\n<p class=\"note\">Read it like this: a high thick line is fast, a narrow "

@@ -102,9 +102,10 @@ static void add_numbers(struct call *call, const struct row *row)
 	const struct drive_status *drive = &row->drive;
 	const struct summary_rates *rates = row->reads ? &row->figures.read : &row->figures.write;
 	bool is_over = drive->status == RUN_DONE || drive->status == RUN_FAILED;
-	const char *unknown = is_over ? "ended" : "no data";
+	const char *unknown = drive->run[0] == '\0' ? "no run" : is_over ? "ended" : "no data";
 	struct text written = TEXT_INIT;
 	char number[NUMBER_MAX];
+	const char *none;
 
 	/* The last sample of a run that is over is not "now". */
 	number_print_mib(is_over      ? NAN
@@ -118,17 +119,18 @@ static void add_numbers(struct call *call, const struct row *row)
 		text_addf(body, "<span class=\"mute\">%s</span></td>", unknown);
 	number_print_ms(is_over ? UINT64_MAX : drive->lat_p99_ns, number);
 	page_add_cell(body, "p99 now, ms", number, unknown);
+	none = drive->run[0] == '\0' ? "no run" : "none yet";
 	number_print_mib(row->has_figures ? rates->median : NAN, number);
-	page_add_cell(body, "Median, MiB/s", number, "none yet");
+	page_add_cell(body, "Median, MiB/s", number, none);
 	number_print_mib(row->has_figures ? rates->p1 : NAN, number);
-	page_add_cell(body, "Worst 1 %, MiB/s", number, "none yet");
+	page_add_cell(body, "Worst 1 %, MiB/s", number, none);
 	number_print(drive->temp_c, 0, number);
 	page_add_cell(body,
 		"Temperature, \xc2\xb0"
 		"C",
 		number, "?");
 	page_add_bytes(&written, drive->written_bytes);
-	page_add_cell(body, "Written", text_string(&written), "none yet");
+	page_add_cell(body, "Written", text_string(&written), none);
 	text_fini(&written);
 }
 

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/settings.h"
 #include "base/units.h"
 #include "config/config.h"
 #include "web/compare.h"
-#include "web/flat.h"
 #include "web/live.h"
 #include "web/number.h"
 #include "web/page.h"
@@ -407,60 +407,15 @@ static void add_run_facts(struct text *body, const struct view *view)
 	text_add(body, "</tbody></table></section>\n");
 }
 
-static void print_percent(double value, char *text)
+static void add_setting(const char *name, const char *value, void *arg)
 {
-	(void)snprintf(text, UNITS_TEXT_MAX, "%g %%", value);
-}
-
-static void print_celsius(double value, char *text)
-{
-	(void)snprintf(text, UNITS_TEXT_MAX,
-		"%g \xc2\xb0"
-		"C",
-		value);
-}
-
-/* "block_bytes" "16384" becomes "block", "16 KiB": the unit is in the key. */
-static void add_setting(const char *key, const char *value, void *arg)
-{
-	static const struct {
-		const char *suffix;
-		void (*print)(double value, char *text);
-		double factor;
-	} units[] = {
-		{ "_pct", print_percent, 1 },
-		{ "_c", print_celsius, 1 },
-		{ "_bytes_per_s", units_print_rate_rounded, 1 },
-		{ "_bytes", units_print_bytes_rounded, 1 },
-		{ "_ns", units_print_duration_rounded, 1 },
-		{ "_s", units_print_duration_rounded, 1e9 },
-	};
-	char name[FLAT_KEY_MAX], text[UNITS_TEXT_MAX], *end;
-	double number = strtod(value, &end);
-	bool is_number = end != value && *end == '\0';
-
-	(void)snprintf(name, sizeof(name), "%s", key);
-	for (size_t i = 0; is_number && number > 0 && i < sizeof(units) / sizeof(units[0]); i++) {
-		size_t length = strlen(name), suffix = strlen(units[i].suffix);
-
-		if (length <= suffix || strcmp(name + length - suffix, units[i].suffix) != 0)
-			continue;
-		name[length - suffix] = '\0';
-		units[i].print(number * units[i].factor, text);
-		value = text;
-		break;
-	}
-	for (char *c = name; *c; c++)
-		*c = *c == '_' || *c == '-' ? ' ' : *c;
-	/* What was not given says nothing. */
-	if (value[0])
-		page_add_fact(arg, name, value);
+	page_add_fact(arg, name, value);
 }
 
 static void add_settings(struct text *body, const char *title, const char *json)
 {
 	text_addf(body, "<section><h2>%s</h2><table class=\"kv\"><tbody>", title);
-	if (flat_each(json, add_setting, body) < 0)
+	if (settings_each(json, add_setting, body) < 0)
 		page_add_fact(body, title, "");
 	text_add(body, "</tbody></table></section>\n");
 }

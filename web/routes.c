@@ -21,6 +21,7 @@ static const struct route table[] = {
 	{ "readyz", CALL_DATA, api_readyz },
 	{ "api/v1/status", CALL_DATA, api_status },
 	{ "api/v1/runs", CALL_DATA, api_runs },
+	{ "api/v1/compare", CALL_DATA, api_compare },
 	{ "api/v1/events", CALL_DATA, api_events },
 	{ "api/v1/runs/*", CALL_DATA, api_run },
 	{ "api/v1/runs/*/events", CALL_DATA, api_run_events },

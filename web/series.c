@@ -9,6 +9,8 @@
 
 #include "base/clock.h"
 
+#define SLIVER_DIVISOR 10
+
 /* What was asked of the drive while the sample lasted. */
 enum asked { ASKED_WRITES = 1, ASKED_READS = 2 };
 
@@ -198,6 +200,8 @@ struct bucket {
 
 struct series {
 	int64_t from_ms, bucket_ms;
+	uint64_t
+		sliver_ns; /* a shorter sample has no rate worth a point: the service ended just behind a tick */
 	size_t count;
 	uint32_t fields;
 	struct bucket *buckets[FIELD_COUNT];
@@ -241,6 +245,7 @@ int series_new(int64_t from_ms, int64_t to_ms, uint32_t interval_s, size_t point
 	if (!series)
 		return -ENOMEM;
 	series->fields = fields;
+	series->sliver_ns = interval_s * NS_PER_S / SLIVER_DIVISOR;
 	choose_buckets(series, from_ms, to_ms, (int64_t)interval_s * 1000, points);
 	for (size_t i = 0; i < FIELD_COUNT; i++) {
 		if (!(fields & 1u << i))
@@ -295,7 +300,7 @@ void series_add(struct series *series, const struct sample *sample)
 	int64_t since_ms = sample->t_ms - series->from_ms - 1;
 	size_t at = (size_t)(since_ms / series->bucket_ms);
 
-	if (since_ms < 0 || at >= series->count || sample->elapsed_ns == 0 ||
+	if (since_ms < 0 || at >= series->count || sample->elapsed_ns <= series->sliver_ns ||
 		sample->elapsed_ns == SAMPLE_UNKNOWN)
 		return;
 	for (size_t i = 0; i < FIELD_COUNT; i++) {

@@ -19,6 +19,9 @@
 #define INNER_WIDTH 2000
 /* More dots a column than this only make the picture slow: the rest is thinned, the worst 1 % never. */
 #define DOTS_MAX 9000
+/* Dots of up to so many samples are larger and denser, so that they are seen. */
+#define FEW_MAX	 300
+#define SOME_MAX 2000
 /* Of a column's share of the width. */
 #define COLUMN_CENTRE 0.44
 #define COLUMN_HALF   0.38
@@ -137,6 +140,11 @@ static void pen_dot(struct pen *pen, double x, double y)
 	pen->down = true;
 }
 
+static const char *dots_class(size_t count)
+{
+	return count <= FEW_MAX ? "jit few" : count <= SOME_MAX ? "jit some" : "jit";
+}
+
 static void put_dots(const struct plot *plot, size_t at, bool zeros)
 {
 	const struct svg_jitter_column *column = &plot->columns[at];
@@ -149,7 +157,8 @@ static void put_dots(const struct plot *plot, size_t at, bool zeros)
 	if (zeros)
 		text_add(plot->out, "<path class=\"zero\" d=\"");
 	else
-		text_addf(plot->out, "<path class=\"jit s%u\" d=\"", column->colour);
+		text_addf(
+			plot->out, "<path class=\"%s s%u\" d=\"", dots_class(column->count), column->colour);
 	for (size_t i = 0; i < column->count; i++) {
 		double rate = column->bytes_per_s[i], y = y_of(plot, rate);
 		double offset = offset_of(column->run, column->t_ms[i]);
@@ -298,6 +307,7 @@ static const char document_style[] =
 	".halo{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}"
 	".g{stroke:#e6e9ec}.g0{stroke:#8b949d}.p path{vector-effect:non-scaling-stroke}"
 	".jit{fill:none;stroke-width:2.2;stroke-linecap:round;stroke-opacity:.42}"
+	".jit.some{stroke-width:3;stroke-opacity:.6}.jit.few{stroke-width:5;stroke-opacity:.75}"
 	".zero{fill:none;stroke:#d55e00;stroke-width:6;stroke-linecap:round}"
 	".med{stroke:#16191d;stroke-width:3}.tick1{stroke:#16191d;stroke-width:1.5}"
 	".s1{stroke:#0072b2}.s2{stroke:#009e73}.s3{stroke:#bf7e00}.s4{stroke:#b8588c}.s5{stroke:#3292cc}";

@@ -15,5 +15,6 @@ libdrivesoak_a_SOURCES += \
 libdrivesoak_a_SOURCES += \
 	monitor/archive/export.c monitor/archive/export.h \
 	monitor/archive/report.c monitor/archive/report.h \
+	monitor/archive/settings.c monitor/archive/settings.h \
 	monitor/archive/report_svg.c \
 	monitor/archive/report_text.c

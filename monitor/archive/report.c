@@ -8,30 +8,33 @@
 #include <string.h>
 
 #include "archive/export.h"
+#include "archive/settings.h"
 #include "base/units.h"
 
 #define EVENTS_MAX 500
-#define VALUE_MAX  256
 
-static const char head[] =
-	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>drivesoak report</title>\n"
-	"<meta name=\"viewport\" content=\"width=device-width\">\n<style>\n"
-	"body{font:14px/1.45 system-ui,sans-serif;max-width:1020px;margin:2em auto;padding:0 "
-	"1em;color:#1b1f24}\n"
-	"table{border-collapse:collapse;margin:.5em 0}td,th{padding:.2em "
-	".8em;text-align:left;vertical-align:top;"
-	"border-bottom:1px solid #d8dee4}\ntd.n{text-align:right;font-variant-numeric:tabular-nums}\n"
-	".verdict{border-left:4px solid #9a6700;padding:.3em .8em;background:#fff8c5}\n"
-	".timeline{width:100%;height:auto}.timeline text{font-size:12px;fill:#57606a}\n"
-	".grid{stroke:#d8dee4}.line{fill:none;stroke-width:1.2}.band{opacity:.25}\n"
-	".line.write{stroke:#0550ae}.band.write{fill:#0550ae}.line.read{stroke:#953800}.band.read{fill:#"
-	"953800}\n"
-	"rect.fill{fill:#eef1f4}rect.gap{fill:#ffcecb}\nsection{break-inside:avoid-page}\n"
-	"@media print{body{margin:0;max-width:none}}\n</style></head><body>\n";
+static const char hatch[] =
+	"<svg class=\"defs\" aria-hidden=\"true\"><defs><pattern id=\"hatch\" width=\"5\" height=\"5\" "
+	"patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><path class=\"hatchline\" "
+	"d=\"M0 0v5\"/></pattern></defs></svg>\n";
 
-static void add_row(struct text *out, const char *name, const char *value)
+static const char legend[] =
+	"<span class=\"legend\"><span><svg viewBox=\"0 0 20 10\" aria-hidden=\"true\"><path class=\"ln\" "
+	"d=\"M0 5h20\"/></svg>mean</span><span><svg viewBox=\"0 0 20 10\" aria-hidden=\"true\"><path "
+	"class=\"bd\" "
+	"d=\"M0 0h20v10h-20z\"/></svg>lowest to highest sample</span><span><svg viewBox=\"0 0 20 10\" "
+	"aria-hidden=\"true\"><path class=\"zero\" d=\"M10 5h0\"/></svg>real 0</span><span><svg viewBox=\"0 "
+	"0 20 10\" "
+	"aria-hidden=\"true\"><rect class=\"gap\" width=\"20\" height=\"10\"/></svg>no data</span><span><svg "
+	"viewBox=\"0 0 20 10\" aria-hidden=\"true\"><rect class=\"ph-fill\" width=\"20\" "
+	"height=\"10\"/></svg>fill"
+	"</span></span>";
+
+static void add_row(const char *name, const char *value, void *arg)
 {
-	text_add(out, "<tr><th>");
+	struct text *out = arg;
+
+	text_add(out, "<tr><th scope=\"row\">");
 	text_add_html(out, name);
 	text_add(out, "</th><td>");
 	text_add_html(out, *value ? value : "unknown");
@@ -83,6 +86,8 @@ static void print_real(enum figure_kind kind, double value, char *text)
 		(void)snprintf(text, UNITS_TEXT_MAX, "unknown");
 	else if (kind == FIGURE_RATE || kind == FIGURE_READ_RATE)
 		units_print_rate_rounded(value, text);
+	else if (kind == FIGURE_SECONDS && value <= 0)
+		(void)snprintf(text, UNITS_TEXT_MAX, "never");
 	else if (kind == FIGURE_SECONDS)
 		units_print_duration_rounded(value * 1e9, text);
 	else
@@ -121,103 +126,76 @@ static void add_figures(
 {
 	char value[UNITS_TEXT_MAX];
 
-	text_add(out, "<h2>Figures</h2>\n<table><tr><th></th>");
+	text_add(out, "<h2>Figures</h2>\n<p class=\"small mute\">Over the whole soak of each run; zeros "
+		      "count, paused, down "
+		      "and partial samples do not.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+		      "aria-label=\"Table of figures\"><table><thead><tr><th scope=\"col\">Figure</th>");
 	for (size_t i = 0; i < count; i++) {
-		text_add(out, "<th>");
+		text_add(out, "<th scope=\"col\" class=\"num\">");
 		text_add_html(out, runs[i].id);
 		text_add(out, "</th>");
 	}
-	text_add(out, "</tr>\n");
+	text_add(out, "</tr></thead><tbody>\n");
 	for (size_t n = 0; n < FIGURES_SHOWN; n++) {
 		if (figures_shown[n].kind == FIGURE_READ_RATE && !any_reads(figures, count))
 			continue;
-		text_addf(out, "<tr><th>%s</th>", figures_shown[n].name);
+		text_addf(out, "<tr><th scope=\"row\">%s</th>", figures_shown[n].name);
 		for (size_t i = 0; i < count; i++) {
 			print_figure(n, &figures[i], value);
-			text_addf(out, "<td class=\"n\">%s</td>", value);
+			text_addf(out, "<td class=\"num\">%s</td>", value);
 		}
 		text_add(out, "</tr>\n");
 	}
-	text_add(out, "</table>\n");
+	text_add(out, "</tbody></table></div>\n");
 }
 
-/* Copy a JSON string's content or any other value up to the end of the member; answers where that is. The
- * objects are our own, flat but for arrays. */
-static const char *copy_value(const char *json, char *value)
+static void add_facts(const struct run_record *run, struct text *out)
 {
-	unsigned depth = 0;
-	bool quoted = false;
-	size_t used = 0;
+	char started[REPORT_TIME_MAX], ended[REPORT_TIME_MAX], extent[UNITS_TEXT_MAX], seed[32];
+	const struct {
+		const char *name, *value;
+	} facts[] = {
+		{ "started", started },
+		{ "ended", run->ended_ms == INT64_MIN ? "not yet" : ended },
+		{ "firmware", run->firmware },
+		{ "engine that ran", run->engine },
+		{ "direct I/O", run->direct },
+		{ "state before", run->pre_state },
+		{ "extent", extent },
+		{ "seed", seed },
+	};
 
-	for (; *json && (quoted || depth || (*json != ',' && *json != '}')); json++) {
-		bool is_escaped = quoted && *json == '\\' && json[1];
-
-		if (*json == '"')
-			quoted = !quoted;
-		else if (!quoted && strchr("[{", *json))
-			depth++;
-		else if (!quoted && strchr("]}", *json))
-			depth--;
-		if (is_escaped)
-			json++;
-		if ((*json != '"' || is_escaped) && used + 1 < VALUE_MAX)
-			value[used++] = *json;
-	}
-	value[used] = '\0';
-	return json;
-}
-
-static void add_object(const char *json, struct text *out)
-{
-	char key[VALUE_MAX], value[VALUE_MAX];
-
-	while (*json && (json = strchr(json, '"'))) {
-		const char *end = strchr(++json, '"');
-
-		if (!end || end[1] != ':' || (size_t)(end - json) >= sizeof(key))
-			return;
-		memcpy(key, json, (size_t)(end - json));
-		key[end - json] = '\0';
-		json = copy_value(end + 2, value);
-		if (strcmp(value, "null") != 0 && *value)
-			add_row(out, key, value);
-	}
+	report_print_time(run->started_ms, started);
+	report_print_time(run->ended_ms, ended);
+	units_print_bytes_rounded((double)run->progress.extent_bytes, extent);
+	(void)snprintf(seed, sizeof(seed), "%llu", (unsigned long long)run->seed);
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+		add_row(facts[i].name, facts[i].value, out);
 }
 
 static void add_method(const struct run_record *run, struct text *out)
 {
-	char value[UNITS_TEXT_MAX], started[REPORT_TIME_MAX], ended[REPORT_TIME_MAX];
-
-	report_print_time(run->started_ms, started);
-	report_print_time(run->ended_ms, ended);
-	text_add(out, "<h3>Method</h3>\n<table>\n");
-	add_row(out, "firmware", run->firmware);
-	add_row(out, "started", started);
-	add_row(out, "ended", run->ended_ms == INT64_MIN ? "not yet" : ended);
-	(void)snprintf(value, sizeof(value), "%u s", run->interval_s);
-	add_row(out, "sample interval", value);
-	add_row(out, "engine", run->engine);
-	add_row(out, "direct I/O", run->direct);
-	add_row(out, "state before", run->pre_state);
-	units_print_bytes(run->progress.extent_bytes, value);
-	add_row(out, "extent", value);
-	(void)snprintf(value, sizeof(value), "%llu", (unsigned long long)run->seed);
-	add_row(out, "seed", value);
-	add_object(run->config_json, out);
-	text_add(out, "</table>\n<h3>Host</h3>\n<table>\n");
-	add_object(run->host_json, out);
-	text_add(out, "</table>\n");
+	text_add(out, "<h3>Method</h3>\n<div class=\"method\"><table class=\"kv\"><tbody>\n");
+	add_facts(run, out);
+	text_add(out, "</tbody></table><table class=\"kv\"><tbody>\n");
+	(void)settings_each(run->config_json, add_row, out);
+	text_add(out, "</tbody></table><table class=\"kv\"><tbody>\n");
+	(void)settings_each(run->host_json, add_row, out);
+	text_add(out, "</tbody></table></div>\n");
 }
 
 static int add_event(const struct event_record *event, void *arg)
 {
+	static const char *const classes[] = { "off", "warn", "bad" };
 	struct text *out = arg;
 	char t[REPORT_TIME_MAX];
 
 	report_print_time(event->t_ms, t);
-	text_addf(out, "<tr><td>%s</td><td>", t);
+	text_addf(out, "<tr><td class=\"nw\">%s</td><td class=\"nw %s\">", t,
+		classes[event->severity <= EVENT_CRITICAL ? event->severity : EVENT_INFO]);
 	text_add_html(out, event->kind);
-	text_addf(out, "</td><td>%s</td><td>", event_severity_name(event->severity));
+	text_addf(out, "%s%s</td><td>", event->severity == EVENT_INFO ? "" : ", ",
+		event->severity == EVENT_INFO ? "" : event_severity_name(event->severity));
 	text_add_html(out, event->text);
 	if (event->cause[0]) {
 		text_add(out, "; cause: ");
@@ -232,11 +210,14 @@ static int add_events(struct journal *journal, const struct run_record *run, str
 	int rc;
 
 	text_addf(out,
-		"<h3>Events</h3>\n<table><tr><th>time</th><th>kind</th><th>severity</th><th>what (newest "
-		"first, at most %d)</th></tr>\n",
+		"<h3>What happened</h3>\n<table class=\"evt\"><caption>Newest first, at most "
+		"%d</caption><thead><tr>"
+		"<th scope=\"col\">Time</th><th scope=\"col\">Kind</th><th scope=\"col\">What "
+		"happened</th></tr></thead>"
+		"<tbody>\n",
 		EVENTS_MAX);
 	rc = journal_each_event(journal, run->id, EVENTS_MAX, add_event, out);
-	text_add(out, "</table>\n");
+	text_add(out, "</tbody></table>\n");
 	return rc;
 }
 
@@ -247,6 +228,20 @@ static void add_reason(const char *reason, void *arg)
 	text_add(arg, "</li>");
 }
 
+static void add_identity(const struct run_record *run, struct text *out)
+{
+	text_add(out, "<p class=\"sub\">");
+	text_add_html(out, run->model[0] ? run->model : "model unknown");
+	text_add(out, run->serial[0] ? ", serial " : "");
+	text_add_html(out, run->serial);
+	text_add(out, run->label[0] ? ", " : "");
+	text_add_html(out, run->label);
+	text_addf(out, ". State %s, phase %s%s", run_status_name(run->progress.status),
+		run_phase_name(run->progress.phase), run->reason[0] ? ": " : ". ");
+	text_add_html(out, run->reason);
+	text_add(out, "</p>\n");
+}
+
 static int add_run(struct journal *journal, const struct run_record *run,
 	const struct summary_figures *figures, struct text *out)
 {
@@ -254,22 +249,16 @@ static int add_run(struct journal *journal, const struct run_record *run,
 
 	text_add(out, "<section><h2>");
 	text_add_html(out, run->id);
-	text_add(out, "</h2>\n<p>");
-	text_add_html(out, run->model[0] ? run->model : "unknown model");
-	text_add(out, run->serial[0] ? ", serial " : "");
-	text_add_html(out, run->serial);
-	text_add(out, run->label[0] ? ", " : "");
-	text_add_html(out, run->label);
-	text_addf(out, ". State %s, phase %s. ", run_status_name(run->progress.status),
-		run_phase_name(run->progress.phase));
-	text_add_html(out, run->reason);
-	text_add(out, "</p>\n<div class=\"verdict\"><b>NO VERDICT</b><ul>");
+	text_add(out, "</h2>\n");
+	add_identity(run, out);
+	text_add(out, "<p><span class=\"verdict off\">NO VERDICT</span></p><ul class=\"plain\">");
 	summary_each_reason(figures, add_reason, out);
-	text_add(out, "</ul></div>\n<h3>Throughput</h3>\n");
+	text_addf(out,
+		"</ul>\n<div class=\"fig\"><header><h3>Throughput <span "
+		"class=\"unit\">MiB/s</span></h3>%s</header>\n",
+		legend);
 	rc = report_timeline_svg(journal, run, out);
-	text_add(out,
-		"<p>The line is the mean of each stretch of time, the band its lowest and highest sample. "
-		"Grey: fill. Red: the service or the drive was away.</p>\n");
+	text_add(out, "</div>\n");
 	if (rc == 0)
 		rc = add_events(journal, run, out);
 	add_method(run, out);
@@ -292,24 +281,46 @@ static int add_all(struct journal *journal, const struct run_record *runs, struc
 	return rc;
 }
 
+static void add_head(
+	const struct run_record *runs, size_t count, int64_t now_ms, const char *style, struct text *out)
+{
+	char now[REPORT_TIME_MAX];
+
+	report_print_time(now_ms, now);
+	text_add(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>drivesoak "
+		      "report</title>\n"
+		      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<style>\n");
+	text_add(out, style);
+	text_addf(out,
+		"</style></head><body>\n%s<main class=\"paper\">\n<div class=\"head\"><h1>drivesoak "
+		"report</h1></div>\n"
+		"<p class=\"sub\">",
+		hatch);
+	for (size_t i = 0; i < count; i++) {
+		text_add(out, i ? ", " : count > 1 ? "runs " : "run ");
+		text_add_html(out, runs[i].id);
+	}
+	text_addf(out, " \xc2\xb7 written %s \xc2\xb7 all times are UTC</p>\n", now);
+}
+
 int report_html(struct journal *journal, const struct run_record *runs, size_t count, int64_t now_ms,
-	struct text *out)
+	const char *style, struct text *out)
 {
 	struct summary_figures *figures = calloc(count ? count : 1, sizeof(*figures));
-	char now[REPORT_TIME_MAX];
 	int rc;
 
 	if (!figures)
 		return -ENOMEM;
-	report_print_time(now_ms, now);
-	text_add(out, head);
-	text_addf(out, "<h1>drivesoak report</h1>\n<p>Written %s. All times are UTC.</p>\n", now);
+	add_head(runs, count, now_ms, style, out);
 	rc = add_all(journal, runs, figures, count, out);
 	text_add(out,
-		"<h2>What this does not say</h2>\n<ul><li>These are these specimens, not their model.</li>"
+		"<h2>What this does not say</h2>\n<ul class=\"plain\"><li>These are these specimens, not "
+		"their model.</li>"
 		"<li>Latency under a full queue is depth over operations a second: it ranks nothing.</li>"
-		"<li>Writes are not flushed unless fsync_every is set: a database may see less.</li></ul>\n"
-		"</body></html>\n");
+		"<li>Writes are not flushed unless fsync-every is set: a database may see less.</li></ul>\n"
+		"<div class=\"foot\"><p>drivesoak " PACKAGE_VERSION
+		". This file holds everything it shows; it fetches "
+		"nothing.</p></div>\n</main>\n</body></html>\n");
 	free(figures);
 	return rc == 0 ? text_error(out) : rc;
 }

@@ -11,9 +11,10 @@
 #include "base/text.h"
 #include "measure/summary.h"
 
-/* Append the report of @count runs, written at @now_ms. 0, or as the journal, @out then incomplete. */
+/* Append the report of @count runs, written at @now_ms; @style is the style sheet of the pages. 0, or as the
+ * journal, @out then incomplete. */
 int report_html(struct journal *journal, const struct run_record *runs, size_t count, int64_t now_ms,
-	struct text *out);
+	const char *style, struct text *out);
 
 /* The same for a terminal: one run's figures with units, verdict and reasons. */
 void report_summary_text(
@@ -23,7 +24,7 @@ void report_summary_text(
 #define REPORT_TIME_MAX 32
 void report_print_time(int64_t ms, char *text);
 
-/* Append the inline SVG timeline of a run. */
+/* Append the timeline of a run as inline SVG that uses the style sheet of the pages. */
 int report_timeline_svg(struct journal *journal, const struct run_record *run, struct text *out);
 
 #endif

@@ -17,6 +17,8 @@
 
 #include "archive/export.h"
 #include "archive/report.h"
+#include "archive/settings.h"
+#include "base/clock.h"
 #include "archive_fixture.h"
 
 #define OUTPUT_MAX (1 << 20)
@@ -111,20 +113,23 @@ static void test_a_report_escapes_and_stands_alone(void **state)
 	(void)state;
 	assert_int_equal(journal_put_event(journal, &event), 0);
 	(void)snprintf(run.config_json, sizeof(run.config_json),
-		"{\"label\":\"a, \\\"b\\\" </td>\",\"list\":[\"x\",1],\"fill_pct\":null,\"threads\":8}");
-	assert_int_equal(report_html(journal, &run, 1, FIXTURE_START_MS, &text), 0);
+		"{\"label\":\"a, \\\"b\\\" </td>\",\"fill_pct\":null,\"threads\":8}");
+	assert_int_equal(report_html(journal, &run, 1, FIXTURE_START_MS, "h1{color:red}", &text), 0);
 	assert_null(strstr(text_string(&text), "<script"));
 	assert_null(strstr(text_string(&text), "http"));
 	assert_null(strstr(text_string(&text), "nan"));
 	check_contains(text_string(&text), "&lt;script&gt;alert(1)&lt;/script&gt;; cause: host");
 	check_contains(text_string(&text), "MODEL &lt;7&gt;, serial S1234567, slot 3");
-	check_contains(text_string(&text), "<tr><th>label</th><td>a, &quot;b&quot; &lt;/td&gt;</td></tr>");
-	check_contains(text_string(&text), "<tr><th>list</th><td>[x,1]</td></tr>");
-	check_contains(text_string(&text), "<tr><th>threads</th><td>8</td></tr>");
-	assert_null(strstr(text_string(&text), "fill_pct"));
-	check_contains(text_string(&text), "<tr><th>cpu</th><td>CPU &lt;X&gt; &amp; co</td></tr>");
-	check_contains(text_string(&text), "<td class=\"n\">60 MiB/s</td>"); /* the median */
-	check_contains(text_string(&text), "<b>NO VERDICT</b>");
+	check_contains(text_string(&text), "<style>\nh1{color:red}</style>");
+	check_contains(
+		text_string(&text), "<th scope=\"row\">label</th><td>a, &quot;b&quot; &lt;/td&gt;</td>");
+	check_contains(text_string(&text), "<th scope=\"row\">threads</th><td>8</td>");
+	assert_null(strstr(text_string(&text), "fill"
+					       "</th>"));
+	check_contains(text_string(&text), "<th scope=\"row\">cpu</th><td>CPU &lt;X&gt; &amp; co</td>");
+	check_contains(text_string(&text), "<th scope=\"row\">memory</th><td>16 GiB</td>");
+	check_contains(text_string(&text), "<td class=\"num\">60 MiB/s</td>"); /* the median */
+	check_contains(text_string(&text), ">NO VERDICT<");
 	check_contains(text_string(&text), "<rect class=\"gap\"");
 	text_fini(&text);
 }
@@ -138,19 +143,79 @@ static unsigned count_of(const char *text, const char *part)
 	return count;
 }
 
+/* Behind the last sample. */
+static void put_late(enum sample_state kind, uint64_t elapsed_ns)
+{
+	static int64_t t_ms = FIXTURE_START_MS + 120000;
+	struct sample sample;
+
+	t_ms += 10000;
+	sample = fixture_sample(t_ms, 10, kind == SAMPLE_ZERO ? 0 : 1024);
+	sample.state = kind;
+	sample.elapsed_ns = elapsed_ns;
+	if (kind == SAMPLE_ZERO)
+		sample.read_bytes = 0;
+	assert_int_equal(journal_put_sample(journal, run.id, &sample), 0);
+}
+
+static void collect_setting(const char *name, const char *value, void *arg)
+{
+	text_addf(arg, "%s=%s;", name, value);
+}
+
+static void test_settings_are_for_people(void **state)
+{
+	static const struct {
+		const char *json, *shown;
+		int rc;
+	} rows[] = {
+		{ "{\"block_bytes\":16384,\"fill_pct\":75,\"duration_s\":180000,\"settle_s\":0,\"slo_p99_"
+		  "ns\":null}",
+			"block=16 KiB;fill=75 %;duration=2 d 2 h;settle=0;", 0 },
+		{ "{\"max_temp_c\":\"auto\",\"rate_bytes_per_s\":1048576,\"queue-depth\":\"auto\"}",
+			"max temp=auto;rate=1 MiB/s;queue depth=auto;", 0 },
+		{ "{\"disks\":[{\"name\":\"vda\",\"model\":null,\"capacity_bytes\":1073741824},{\"name\":"
+		  "\"vdb\","
+		  "\"nr_requests\":64}]}",
+			"disks=vda, capacity 1 GiB;disks=vdb, nr requests 64;", 0 },
+		{ "{\"disks\":[]}", "", 0 },
+		{ "", "", -EINVAL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct text shown = TEXT_INIT;
+
+		assert_int_equal(settings_each(rows[i].json, collect_setting, &shown), rows[i].rc);
+		assert_string_equal(text_string(&shown), rows[i].shown);
+		text_fini(&shown);
+	}
+}
+
 static void test_the_timeline_keeps_gaps_and_extremes(void **state)
 {
 	struct text text = TEXT_INIT;
 
 	(void)state;
 	assert_int_equal(report_timeline_svg(journal, &run, &text), 0);
-	assert_int_equal(
-		count_of(text_string(&text), "class=\"line write\""), 2); /* the down row parts them */
-	assert_int_equal(count_of(text_string(&text), "class=\"line read\""), 2);
+	assert_int_equal(count_of(text_string(&text), "class=\"ln\""), 2); /* the down row parts them */
+	assert_int_equal(count_of(text_string(&text), "class=\"ln s3\""), 2);
 	assert_int_equal(count_of(text_string(&text), "<rect"), 1);
-	/* Of 12 samples over 900 units the ninth is from 600 to 675. */
-	check_contains(text_string(&text), "<rect class=\"gap\" x=\"670.0\" y=\"10\" width=\"75.0\"");
+	/* Of 12 samples the ninth. */
+	check_contains(text_string(&text), "<rect class=\"gap\" x=\"66.67%\" y=\"20\" width=\"8.33%\"");
 	check_contains(text_string(&text), ">120</text>"); /* of 12 x 10 MiB/s */
+	/* Few samples are a dot each, of writes and of reads; none of them was zero. */
+	assert_int_equal(count_of(text_string(&text), "h0"), 2 * 11);
+	check_contains(text_string(&text), "<path class=\"zero\" d=\"\"/>");
+	text_fini(&text);
+	put_late(SAMPLE_ZERO, 10 * NS_PER_S);
+	assert_int_equal(report_timeline_svg(journal, &run, &text), 0);
+	check_contains(text_string(&text), "<path class=\"zero\" d=\"M");
+	text_fini(&text);
+	/* The service ended just behind a tick: what the last moment gave is no rate. */
+	put_late(SAMPLE_MEASURED, NS_PER_S / 500);
+	assert_int_equal(report_timeline_svg(journal, &run, &text), 0);
+	assert_int_equal(count_of(text_string(&text), "h0"), 2 * 11 + 1);
 	text_fini(&text);
 	/* A run without samples has no picture. */
 	fixture_run(&run, "none", 10);
@@ -324,6 +389,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		CASE(test_a_run_as_json_has_all_names),
 		CASE(test_a_report_escapes_and_stands_alone),
+		CASE(test_settings_are_for_people),
 		CASE(test_the_timeline_keeps_gaps_and_extremes),
 		CASE(test_the_summary_is_for_people),
 		CASE(test_exit_codes_and_words),

@@ -313,6 +313,17 @@ static void test_run_summary_follows_new_samples(void **state)
 	check_contains("/run/" RUN_ID, 200, "<b>5</b>");
 }
 
+static void test_compare(void **state)
+{
+	(void)state;
+	check_contains("/api/v1/compare?runs=" RUN_ID, 200,
+		"{\"runs\":[{\"id\":\"" RUN_ID
+		"\",\"drive\":\"evo\",\"label\":\"slot 3\",\"from_s\":1796075410,"
+		"\"to_s\":1796075560,\"summary\":{\"samples\":4,");
+	check_contains("/api/v1/compare", 200, "\"id\":\"" RUN_ID "\"");
+	check_contains("/api/v1/compare?runs=none", 404, "no run is called none");
+}
+
 static void test_pages_hold_hostile_names_as_text(void **state)
 {
 	static const char *const paths[] = { "/", "/runs", "/run/" RUN_ID, "/drive/evo", "/compare",
@@ -404,6 +415,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_events, set_up_filled, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_run_summary_follows_new_samples, set_up_filled, tear_down),
+		cmocka_unit_test_setup_teardown(test_compare, set_up_filled, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_pages_hold_hostile_names_as_text, set_up_filled, tear_down),
 		cmocka_unit_test_setup_teardown(test_timeline_from_the_view, set_up_filled, tear_down),

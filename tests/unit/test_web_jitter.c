@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "archive_fixture.h"
-#include "web/flat.h"
+#include "base/flat.h"
 #include "web/number.h"
 #include "web/svg_jitter.h"
 
@@ -93,8 +93,16 @@ static void test_every_sample_is_a_dot_and_zeros_are_red(void **state)
 
 	(void)state;
 	svg_jitter_inline(&column, 1, &svg);
-	assert_int_equal(count_dots(text_string(&svg), "<path class=\"jit s2\""), COUNT - 3);
+	assert_int_equal(count_dots(text_string(&svg), "<path class=\"jit some s2\""), COUNT - 3);
 	assert_int_equal(count_dots(text_string(&svg), "<path class=\"zero\""), 3);
+	text_fini(&svg);
+	/* A run of a minute: fewer dots, but large ones. */
+	column.count = 60;
+	svg_jitter_inline(&column, 1, &svg);
+	assert_int_equal(count_dots(text_string(&svg), "<path class=\"jit few s2\""), 60 - 3);
+	text_fini(&svg);
+	column.count = COUNT;
+	svg_jitter_inline(&column, 1, &svg);
 	/* The numbers stand at the lines, n and CV below. */
 	assert_non_null(strstr(text_string(&svg), ">99.0<"));
 	assert_non_null(strstr(text_string(&svg), ">p1 20.0<"));

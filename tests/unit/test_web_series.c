@@ -52,6 +52,8 @@ static void test_each_sample_its_own_bucket(void **state)
 	sample.t_ms = T0 + 40000;
 	sample.elapsed_ns = 8000000000; /* short: 1000 bytes in 8 s */
 	series_add(series, &sample);
+	sample.elapsed_ns = 1000000000; /* a tenth: the service ended just behind a tick, that is no rate */
+	series_add(series, &sample);
 	check_json(series, "{\"from_s\":1796075400,\"to_s\":1796075440,\"bucket_s\":10,\"fields\":{\"write_"
 			   "bytes_per_s\":{"
 			   "\"t_s\":[1796075410,1796075420,1796075430,1796075440],"

@@ -133,6 +133,12 @@
 			return spans;
 		}
 
+		/* A little air on both sides, so that no line lies on the frame. */
+		function rangeOf(values) {
+			const low = values.reduce((a, b) => Math.min(a, b), Infinity), high = values.reduce((a, b) => Math.max(a, b), 0);
+			return values.length ? [low / 1.3, high * 1.3] : [0.1, 10];
+		}
+
 		function digest(reply) {
 			const of = name => reply.fields[name];
 			const main = of(data.field), t = main.t_s, at = i => new Date(t[i] * 1000);
@@ -147,6 +153,8 @@
 				gaps: findGaps(t, main.mean, reply.bucket_s * 1000),
 				limited: findLimited(of('host_limited'), reply.bucket_s * 1000),
 				top: Math.max(1, ...main.max.map(value => mib(value) ?? 0)),
+				latencyRange: rangeOf(['lat_p50_ns', 'lat_p99_ns', 'lat_max_ns'].flatMap(name => of(name).min.concat(of(name).max))
+					.map(ms).filter(value => value !== null)),
 			};
 		}
 
@@ -244,6 +252,7 @@
 		function latencyOptions() {
 			return {
 				...common(), file: series.latency, colors: [css('--s1'), css('--s2'), css('--s3')], logscale: true,
+				valueRange: series.latencyRange,
 				series: { p99: { strokePattern: [7, 2] }, max: { strokePattern: [2, 2] } }, strokeWidth: 1.2,
 			};
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "web/flat.h"
+#include "base/flat.h"
 
 #include <errno.h>
 #include <stdbool.h>
