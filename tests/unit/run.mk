@@ -33,7 +33,6 @@ tests_unit_test_keeper_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_keeper_LDADD = $(LDADD) $(CMOCKA_LIBS)
 
 unit_programs += tests/unit/test_soak
-tests_unit_test_soak_SOURCES = tests/unit/test_soak.c monitor/keeper.c monitor/soak.c monitor/soak_drive.c \
-	monitor/soak_status.c
+tests_unit_test_soak_SOURCES = tests/unit/test_soak.c $(conductor_sources)
 tests_unit_test_soak_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_soak_LDADD = $(LDADD) $(CMOCKA_LIBS)
