@@ -359,7 +359,6 @@ static bool slot_complete(struct worker *worker, unsigned index, int result, uin
 	bool is_short = slot->verb != RING_SYNC && result > 0 &&
 			slot->done_bytes + (uint32_t)result < slot->bytes;
 
-	worker->inflight--;
 	if (result == -EAGAIN || result == -EINTR || is_short) {
 		/* Refused for now or short: the rest goes out again and is part of the same request. */
 		slot->done_bytes += is_short ? (uint32_t)result : 0;
@@ -403,6 +402,11 @@ static int batch_handle(struct worker *worker, unsigned count)
 	uint64_t now_ns = clock_mono_ns();
 	int rc = 0;
 
+	/* From here on they are ours, not the drive's: what we take to refill the queue shows as a lower mean in flight. */
+	worker->inflight -= count;
+	counters_open(&worker->counters);
+	inflight_set(worker, now_ns);
+	counters_close(&worker->counters);
 	worker->wall_ns = (int64_t)now_ns + worker->wall_offset_ns;
 	stall_clock_touch(worker->engine, now_ns);
 	for (unsigned at = 0; at < count && rc == 0; at += SUBMIT_GROUP) {
