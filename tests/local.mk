@@ -10,6 +10,7 @@ integration_tests = \
 	tests/integration/test_faults.py \
 	tests/integration/test_host_limit.py \
 	tests/integration/test_main_job.py \
+	tests/integration/test_quickstart.py \
 	tests/integration/test_restart.py \
 	tests/integration/test_troubles.py \
 	tests/integration/test_workloads.py
