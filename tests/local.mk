@@ -1,6 +1,6 @@
 include tests/unit/local.mk
-TESTS += tests/tools/test-check-layers
-dist_check_SCRIPTS = tests/tools/check-layers tests/tools/test-check-layers
+TESTS += tests/tools/test-check-layers tests/tools/test-install
+dist_check_SCRIPTS = tests/tools/check-layers tests/tools/test-check-layers tests/tools/test-install
 EXTRA_DIST += tests/tools/layers tests/unit/unit.h
 include tests/fault/local.mk
 include tests/web/local.mk
