@@ -72,7 +72,8 @@ struct worker {
 	uint64_t own_blocks;
 	uint16_t busy_filter[BUSY_FILTER];
 	uint64_t completed;
-	unsigned wait_least;
+	unsigned wait_least, learn_reaps, learn_sum; /* see wait_learn() */
+	bool is_learning;
 	/* Paced only: slots without work, and when the next request is due. */
 	unsigned *idle, idle_count;
 	double due_ns, pace_ns;

@@ -17,6 +17,11 @@
  * batch is prepared. */
 #define SUBMIT_GROUP 4
 
+/* wait_learn(): reaps it learns from, reaps between, and the most of the queue that is waited for. */
+#define LEARN_REAPS	 32u
+#define LEARN_EVERY	 1000u
+#define WAIT_DEPTH_SHARE 8u
+
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 
 static void counter_add(_Atomic uint64_t *counter, uint64_t value)
@@ -386,8 +391,6 @@ static void group_handle(
 {
 	bool is_over[SUBMIT_GROUP];
 
-	for (unsigned i = 0; i < count; i++)
-		stamps_prefetch(&worker->slots[done[i].slot]);
 	counters_open(&worker->counters);
 	for (unsigned i = 0; i < count; i++)
 		is_over[i] = slot_complete(worker, done[i].slot, done[i].result, now_ns);
@@ -404,6 +407,8 @@ static int batch_handle(struct worker *worker, unsigned count)
 
 	/* From here on they are ours, not the drive's: what we take to refill the queue shows as a lower mean in flight. */
 	worker->inflight -= count;
+	for (unsigned i = 0; i < count && worker->engine->job.payload == PAYLOAD_RANDOM; i++)
+		stamps_prefetch(&worker->slots[worker->completions[i].slot]);
 	counters_open(&worker->counters);
 	inflight_set(worker, now_ns);
 	counters_close(&worker->counters);
@@ -472,6 +477,33 @@ static void pace_sleep(uint64_t ns)
 	(void)nanosleep(&pause, NULL);
 }
 
+/* How many completions to wait for. Now and then the worker waits for one only and counts how many are there by the
+ * time it runs: so many arrive while it wakes up. Waiting for half of them later on spares wake-ups and delays the
+ * first by part of that time, microseconds; on a slow device none arrive and it is one again. */
+static void wait_learn(struct worker *worker, unsigned reaped)
+{
+	worker->learn_reaps++;
+	if (!worker->is_learning) {
+		worker->is_learning = worker->learn_reaps == LEARN_EVERY;
+		if (worker->is_learning) {
+			worker->wait_least = 1;
+			worker->is_learning = true;
+			worker->learn_reaps = worker->learn_sum = 0;
+		}
+		return;
+	}
+	worker->learn_sum += reaped;
+	if (worker->learn_reaps < LEARN_REAPS)
+		return;
+	worker->wait_least = worker->learn_sum / (2 * LEARN_REAPS);
+	if (worker->wait_least > worker->depth / WAIT_DEPTH_SHARE)
+		worker->wait_least = worker->depth / WAIT_DEPTH_SHARE;
+	if (worker->wait_least == 0)
+		worker->wait_least = 1;
+	worker->is_learning = false;
+	worker->learn_reaps = 0;
+}
+
 /* Until stopped or out of work, and nothing is in flight. Negative errno when the ring itself failed. */
 static int worker_loop(struct worker *worker)
 {
@@ -496,8 +528,10 @@ static int worker_loop(struct worker *worker)
 		rc = engine->ops->reap(worker->ring, least, timeout_ns, worker->completions, worker->depth);
 		if (rc == -EINTR)
 			rc = 0;
-		else if (rc > 0)
-			rc = batch_handle(worker, (unsigned)rc);
+		if (rc <= 0)
+			continue;
+		wait_learn(worker, (unsigned)rc);
+		rc = batch_handle(worker, (unsigned)rc);
 	}
 	return rc;
 }
