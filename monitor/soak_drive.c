@@ -395,12 +395,13 @@ static void on_sealed(struct drive *drive)
 		.fill_done_bytes = drive->fill_end.done_bytes,
 	};
 	const uint64_t capacity = drive->run.capacity_bytes;
+	const double pct = (double)drive->fill_end.done_bytes * 100 / (double)capacity;
 	char level[UNITS_TEXT_MAX];
 
 	units_print_bytes_rounded((double)drive->fill_end.done_bytes, level);
 	if (capacity != UINT64_MAX)
-		drive_event(drive, "note", EVENT_INFO, "filled %s, %.1f %% of the drive's capacity", level,
-			(double)drive->fill_end.done_bytes * 100 / (double)capacity);
+		drive_event(drive, "note", EVENT_INFO, "filled %s, %s%.1f %% of the drive's capacity", level,
+			pct < 0.1 ? "less than " : "", pct < 0.1 ? 0.1 : pct);
 	/* What the fill wrote is durable now: the first epoch. */
 	drive->epoch_ns = clock_mono_ns();
 	drive_verb(drive, KEEPER_EPOCH);
