@@ -254,6 +254,33 @@ def test_a_drive_that_stalls_gives_samples_on_time():
             group.rmdir()
 
 
+FIFREEZE, FITHAW = 0xC0045877, 0xC0045878
+
+
+def test_a_stall_is_reported_as_long_as_it_was():
+    with work_folder() as folder, loop_filesystem(folder, 512 * MIB) as (mount, _):
+        with Service(folder, mount, queue_depth=32, threads=2) as service:
+            service.start()
+            service.wait_phase("soak")
+            service.wait_samples(4)
+            handle = os.open(mount, os.O_RDONLY)
+            asked = time.monotonic()
+            fcntl.ioctl(handle, FIFREEZE, 0)
+            frozen = time.monotonic()
+            time.sleep(2.0)
+            fcntl.ioctl(handle, FITHAW, 0)
+            thawed = time.monotonic()
+            os.close(handle)
+            seen = len(service.samples())
+            service.wait_samples(seen + 3)
+            stall_s = max(s["stall_ns"] for s in service.samples() if s["stall_ns"] is not None) / 1e9
+            # It began while the freeze was being set up, and ended with the thaw.
+            assert thawed - frozen - 0.05 <= stall_s <= thawed - asked + 0.05, (stall_s, frozen - asked, thawed - frozen)
+            zeros = [s for s in service.samples() if s["state"] == "zero"]
+            assert zeros and all(s["write_bytes"] == 0 for s in zeros), service.samples()
+            service.stop()
+
+
 def test_what_is_written_is_incompressible_and_every_sector_differs():
     with work_folder() as folder:
         target = folder / "target"

@@ -472,6 +472,58 @@ static void counted_soak(struct engine_job *job, unsigned ms, struct engine_tota
 	assert_int_equal(hist_total(&totals->commit_lat), totals->commits);
 }
 
+/* The first offsets that a single worker asks for. */
+enum { TRACED = 200 };
+static uint64_t traced[TRACED];
+static _Atomic unsigned traced_count;
+
+static void tracing_queue(struct ring *opaque, const struct ring_request *request)
+{
+	unsigned at = atomic_load(&traced_count);
+
+	if (at < TRACED) {
+		traced[at] = request->file * (uint64_t)FILE_BYTES + request->offset_bytes;
+		atomic_store(&traced_count, at + 1);
+	}
+	scripted_queue(opaque, request);
+}
+
+static void trace(uint64_t seed, uint64_t *offsets)
+{
+	static struct engine_totals totals;
+	static const int no_fds[FILES] = { -1, -1, -1 };
+	const struct fixture fixture = { .fds = { 0 } };
+	struct engine_job job = job_make(&fixture, ENGINE_AUTO);
+	struct ring_ops ops = counted_ops;
+	struct engine *engine;
+
+	ops.queue = tracing_queue;
+	atomic_store(&traced_count, 0);
+	job.fds = no_fds;
+	job.ops = &ops;
+	job.threads = 1;
+	job.seed = seed;
+	engine = engine_make(&job);
+	while (atomic_load(&traced_count) < TRACED)
+		sleep_ms(1);
+	assert_true(engine_stop(engine, NS_PER_S));
+	engine_read(engine, &totals);
+	engine_free(engine);
+	memcpy(offsets, traced, sizeof(traced));
+}
+
+static void test_the_recorded_seed_repeats_the_blocks(void **state)
+{
+	static uint64_t first[TRACED], again[TRACED], other[TRACED];
+
+	(void)state;
+	trace(42, first);
+	trace(42, again);
+	trace(43, other);
+	assert_memory_equal(first, again, sizeof(first));
+	assert_memory_not_equal(first, other, sizeof(first));
+}
+
 static void test_reads_and_mixes_have_their_share(void **state)
 {
 	static struct engine_totals totals;
@@ -595,6 +647,7 @@ int main(void)
 		cmocka_unit_test(test_failed_writes_are_counted_and_kept_and_the_run_goes_on),
 		cmocka_unit_test(test_a_full_target_ends_the_fill_at_the_first_refused_byte),
 		cmocka_unit_test(test_a_stall_runs_the_clock_and_a_hung_engine_says_so),
+		cmocka_unit_test(test_the_recorded_seed_repeats_the_blocks),
 		cmocka_unit_test(test_reads_and_mixes_have_their_share),
 		cmocka_unit_test(test_a_client_commits_after_its_writes),
 		cmocka_unit_test(test_a_rate_is_kept),
