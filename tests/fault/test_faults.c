@@ -421,13 +421,13 @@ static void power_losses(uint32_t lba_bytes, unsigned rounds)
 static void test_power_losses_of_512_byte_blocks_are_legal(void **state)
 {
 	(void)state;
-	power_losses(512, is_long() ? 2000 : 300);
+	power_losses(512, is_long() ? 2000 : 120);
 }
 
 static void test_power_losses_of_4096_byte_blocks_are_legal(void **state)
 {
 	(void)state;
-	power_losses(4096, is_long() ? 2000 : 300);
+	power_losses(4096, is_long() ? 2000 : 120);
 }
 
 /* What the drive had flushed, and the epoch knew, is lost in @count sectors. */
