@@ -20,11 +20,14 @@ runtime-directory = "${folder}/run"
 sample-interval = "1s"
 web { listen = { "127.0.0.1:0" } }
 drive "live" { directory = "${folder}/live"  size = "64MiB"  files = 8  settle-time = "0"  duration = "0" }
-drive "short" { directory = "${folder}/other"  size = "32MiB"  files = 4  settle-time = "0"  duration = "4s"  threads = 2 queue-depth = 4 }
+drive "short" { directory = "${folder}/other"  size = "32MiB"  files = 4  settle-time = "0"  duration = "4s"  threads = 2 queue-depth = 4
+    probe-phase = "0"  verify = "end" }
 drive "gone" { directory = "${folder}/nowhere"  size = "32MiB" }
 `);
 const service = spawn(daemon, ['-c', `${folder}/drivesoak.conf`], { stdio: ['ignore', 'ignore', 'pipe'] });
 const ended = once(service, 'exit');
+/* Also when the test ends by an error of its own. */
+process.on('exit', () => service.kill('SIGKILL'));
 let log = '';
 service.stderr.on('data', data => { log += data; });
 
