@@ -74,6 +74,41 @@ static double lat_p999(const struct sample *s)
 	return asked_in(s) ? known(s->lat_p999_ns) : NAN;
 }
 
+static double lat_p9999(const struct sample *s)
+{
+	return asked_in(s) ? known(s->lat_p9999_ns) : NAN;
+}
+
+static double commits(const struct sample *s)
+{
+	return asked_in(s) & ASKED_WRITES ? known(s->commits) : NAN;
+}
+
+static double commit_p50(const struct sample *s)
+{
+	return asked_in(s) ? known(s->commit_p50_ns) : NAN;
+}
+
+static double commit_p99(const struct sample *s)
+{
+	return asked_in(s) ? known(s->commit_p99_ns) : NAN;
+}
+
+static double probing(const struct sample *s)
+{
+	return s->state == SAMPLE_DOWN ? NAN : s->phase == PHASE_PROBE ? 1 : 0;
+}
+
+static double verifying(const struct sample *s)
+{
+	return s->state == SAMPLE_DOWN ? NAN : s->phase == PHASE_VERIFY ? 1 : 0;
+}
+
+static double flushed(const struct sample *s)
+{
+	return asked_in(s) ? (s->flags & SAMPLE_FLAG_FLUSH ? 1 : 0) : NAN;
+}
+
 static double lat_max(const struct sample *s)
 {
 	return asked_in(s) ? known(s->lat_max_ns) : NAN;
@@ -140,6 +175,7 @@ enum kind { AMOUNT, LEVEL };
 	X("lat_p90_ns", LEVEL, lat_p90)                                                                      \
 	X("lat_p99_ns", LEVEL, lat_p99)                                                                      \
 	X("lat_p999_ns", LEVEL, lat_p999)                                                                    \
+	X("lat_p9999_ns", LEVEL, lat_p9999)                                                                  \
 	X("lat_max_ns", LEVEL, lat_max)                                                                      \
 	X("stall_ns", LEVEL, stall)                                                                          \
 	X("inflight_mean", LEVEL, inflight)                                                                  \
@@ -149,7 +185,13 @@ enum kind { AMOUNT, LEVEL };
 	X("steal_share", LEVEL, steal)                                                                       \
 	X("throttled_ns", LEVEL, throttled)                                                                  \
 	X("lat_mean_ns", LEVEL, lat_mean)                                                                    \
-	X("device_lat_mean_ns", LEVEL, device_lat_mean)
+	X("device_lat_mean_ns", LEVEL, device_lat_mean)                                                      \
+	X("commits_per_s", AMOUNT, commits)                                                                  \
+	X("commit_p50_ns", LEVEL, commit_p50)                                                                \
+	X("commit_p99_ns", LEVEL, commit_p99)                                                                \
+	X("probing", LEVEL, probing)                                                                         \
+	X("verifying", LEVEL, verifying)                                                                     \
+	X("flushed", LEVEL, flushed)
 
 #define FIELD_NAME(name, kind, value) name,
 #define FIELD_ROW(name, kind, value)  { kind, value },

@@ -204,6 +204,35 @@ static void test_the_host_is_a_share_of_the_buckets_time(void **state)
 	series_free(series);
 }
 
+static void test_commits_phases_and_flushes_are_series(void **state)
+{
+	struct series *series = series_of(
+		T0, T0 + 20000, 10, 2, "lat_p9999_ns,commits_per_s,commit_p99_ns,probing,verifying,flushed");
+	struct sample sample = fixture_sample(T0 + 10000, 10, 1000);
+
+	(void)state;
+	sample.commits = 250;
+	sample.flags = SAMPLE_FLAG_FLUSH;
+	series_add(series, &sample);
+	sample.t_ms = T0 + 20000;
+	sample.phase = PHASE_PROBE;
+	sample.flags = 0;
+	sample.commits = sample.commit_p99_ns = SAMPLE_UNKNOWN; /* no commits here: no rate of 0 */
+	series_add(series, &sample);
+#define TIMES "{\"t_s\":[1796075410,1796075420],"
+	check_json(series,
+		"{\"from_s\":1796075400,\"to_s\":1796075420,\"bucket_s\":10,\"fields\":{"
+		"\"lat_p9999_ns\":" TIMES
+		"\"min\":[99990,99990],\"mean\":[99990,99990],\"max\":[99990,99990]},"
+		"\"commits_per_s\":" TIMES "\"min\":[25,null],\"mean\":[25,null],\"max\":[25,null]},"
+		"\"commit_p99_ns\":" TIMES "\"min\":[72000,null],\"mean\":[72000,null],\"max\":[72000,null]},"
+		"\"probing\":" TIMES "\"min\":[0,1],\"mean\":[0,1],\"max\":[0,1]},"
+		"\"verifying\":" TIMES "\"min\":[0,0],\"mean\":[0,0],\"max\":[0,0]},"
+		"\"flushed\":" TIMES "\"min\":[1,0],\"mean\":[1,0],\"max\":[1,0]}}}");
+#undef TIMES
+	series_free(series);
+}
+
 static void test_fields_are_names_of_the_list(void **state)
 {
 	static const char *const wrong[] = { "", ",", "write_bytes_per_s,", "nosuch", "temp_c,temp_c",
@@ -217,7 +246,7 @@ static void test_fields_are_names_of_the_list(void **state)
 		assert_int_equal(mask, 77);
 	}
 	assert_int_equal(series_parse_fields("temp_c,write_bytes_per_s", &mask), 0);
-	assert_int_equal(mask, 1u << 11 | 1);
+	assert_int_equal(mask, 1u << 12 | 1);
 	assert_int_equal(series_new(T0, T0, 10, 10, 1, &series), -EINVAL);
 	assert_int_equal(series_new(T0, T0 + 1, 10, 4001, 1, &series), -EINVAL);
 	assert_null(series);
@@ -232,6 +261,7 @@ int main(void)
 		cmocka_unit_test(test_buckets_are_aligned_and_never_too_many),
 		cmocka_unit_test(test_a_single_bad_sample_survives_every_width),
 		cmocka_unit_test(test_the_host_is_a_share_of_the_buckets_time),
+		cmocka_unit_test(test_commits_phases_and_flushes_are_series),
 		cmocka_unit_test(test_fields_are_names_of_the_list),
 	};
 
