@@ -171,6 +171,7 @@ static int print_run_line(const struct run_record *run, void *arg)
 {
 	struct journal *journal = arg;
 	char started[REPORT_TIME_MAX], soaked[UNITS_TEXT_MAX], median[UNITS_TEXT_MAX] = "unknown";
+	const struct summary_part *part;
 	struct summary_figures figures;
 	int rc = export_figures(journal, run, &figures);
 
@@ -178,12 +179,14 @@ static int print_run_line(const struct run_record *run, void *arg)
 		return rc;
 	report_print_time(run->started_ms, started);
 	units_print_duration_rounded((double)run->progress.soak_ns, soaked);
-	if (figures.read.median > figures.write.median)
-		units_print_rate_rounded(figures.read.median, median);
-	else if (figures.samples)
-		units_print_rate_rounded(figures.write.median, median);
-	(void)printf("%-40s %-8s %-8s %-24s %12s %14s  %s\n", run->id, run_status_name(run->progress.status),
-		run_phase_name(run->progress.phase), started, soaked, median, run->model);
+	part = summary_shown(&figures);
+	if (part->read.median > part->write.median)
+		units_print_rate_rounded(part->read.median, median);
+	else if (part->samples)
+		units_print_rate_rounded(part->write.median, median);
+	(void)printf("%-40s %-8s %-8s %-24s %12s %14s  %s%s\n", run->id,
+		run_status_name(run->progress.status), run_phase_name(run->progress.phase), started, soaked,
+		median, run->model, summary_is_host_limited(&figures) ? " (host-limited)" : "");
 	return 0;
 }
 

@@ -18,6 +18,19 @@ bool compare_reads(const struct run_record *run)
 	return strstr(run->config_json, "\"workload\":\"random-read\"") != NULL;
 }
 
+bool compare_mixes(const struct run_record *run)
+{
+	return strstr(run->config_json, "\"workload\":\"random-mixed\"") != NULL;
+}
+
+bool compare_commits(const struct run_record *run)
+{
+	static const char key[] = "\"fsync_every\":";
+	const char *at = strstr(run->config_json, key);
+
+	return at && at[sizeof(key) - 1] >= '1' && at[sizeof(key) - 1] <= '9';
+}
+
 unsigned compare_colour(const struct call_site *site, const char *drive)
 {
 	size_t index = live_find(site, drive);
@@ -32,7 +45,9 @@ unsigned compare_colour(const struct call_site *site, const char *drive)
 
 const struct summary_rates *compare_rates(const struct compare_run *run)
 {
-	return run->reads ? &run->figures.read : &run->figures.write;
+	const struct summary_part *part = summary_shown(&run->figures);
+
+	return run->reads ? &part->read : &part->write;
 }
 
 struct names {
@@ -136,7 +151,7 @@ static int keep_sample(const struct sample *sample, void *arg)
 	uint64_t bytes = run->reads ? sample->read_bytes : sample->write_bytes;
 	int rc;
 
-	if (!summary_counts(sample))
+	if (!(run->is_host_limited ? summary_counts_whole(sample) : summary_counts(sample)))
 		return 0;
 	if (run->count == run->capacity) {
 		rc = make_room(run);
@@ -158,8 +173,15 @@ static int load_samples(struct compare_run *run, struct journal *journal)
 		return 0;
 	if (rc < 0)
 		return rc;
-	return journal_each_sample(
-		journal, run->run.id, last.t_ms - WINDOW_MS, last.t_ms, false, keep_sample, run);
+	for (;;) {
+		rc = journal_each_sample(
+			journal, run->run.id, last.t_ms - WINDOW_MS, last.t_ms, false, keep_sample, run);
+		if (rc < 0 || run->count || run->is_host_limited)
+			break;
+		run->is_host_limited = true;
+	}
+	run->is_host_limited &= run->count > 0;
+	return rc;
 }
 
 static int feed(const struct sample *sample, void *arg)
@@ -264,7 +286,8 @@ void compare_columns(
 			.median = rates->median,
 			.p1 = rates->p1,
 			.cv = rates->cv,
-			.stalled_s = run->figures.stalled_s,
+			.stalled_s = summary_shown(&run->figures)->stalled_s,
+			.is_host_limited = run->is_host_limited,
 		};
 	}
 }

@@ -21,6 +21,7 @@ struct compare_run {
 	size_t count, capacity;
 	size_t first; /* of the samples that are compared; from here to count */
 	bool reads;
+	bool is_host_limited;		/* in every sample of the window: then these are compared */
 	struct summary_figures figures; /* over these samples */
 };
 
@@ -29,8 +30,10 @@ struct compare {
 	size_t count;
 };
 
-/* Does the run only read? */
+/* Does the run only read? Does it read beside its writes, does it commit? */
 bool compare_reads(const struct run_record *run);
+bool compare_mixes(const struct run_record *run);
+bool compare_commits(const struct run_record *run);
 /* 1..SVG_JITTER_COLOURS, the same for a drive on every page. */
 unsigned compare_colour(const struct call_site *site, const char *drive);
 

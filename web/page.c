@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "config.h"
 #include "config/config.h"
+#include "measure/summary.h"
 #include "web/assets.h"
 #include "web/live.h"
 #include "web/number.h"
@@ -326,6 +327,19 @@ static void add_breakable(struct text *text, const char *value)
 		if (*value)
 			text_add(text, "<wbr>");
 	}
+}
+
+void page_add_figure_cell(
+	struct text *text, const char *label, const char *value, const char *unknown, bool is_host_limited)
+{
+	if (!is_host_limited || !value[0]) {
+		page_add_cell(text, label, value, unknown);
+		return;
+	}
+	text_addf(text,
+		"<td class=\"num off\" data-l=\"%s\">%s<span class=\"u2\" title=\"" SUMMARY_HOST_LIMITED
+		"\">host-limited</span></td>",
+		label, value);
 }
 
 void page_add_fact(struct text *text, const char *name, const char *value)

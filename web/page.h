@@ -42,6 +42,9 @@ void page_add_age(struct call *call, int64_t sample_ms, bool is_due);
 bool page_is_due(enum run_status status);
 /* <td class="num"> with the label that narrow screens show; an empty @value becomes @unknown, muted. */
 void page_add_cell(struct text *text, const char *label, const char *value, const char *unknown);
+/* The same for a figure; where the host was the limit in all samples it says so. */
+void page_add_figure_cell(
+	struct text *text, const char *label, const char *value, const char *unknown, bool is_host_limited);
 /* One row of two cells for the tables of facts; @value is text. */
 void page_add_fact(struct text *text, const char *name, const char *value);
 void page_add_bytes(struct text *text, uint64_t bytes);

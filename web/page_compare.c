@@ -55,7 +55,14 @@ static void add_plot(struct call *call, const struct compare *compare)
 		       "offset carries no "
 		       "value; it is seeded, so it is the same at every redraw. Each column shows the last "
 		       "24 h of its soak, "
-		       "or as many samples as the shortest has.</p></div>\n");
+		       "or as many samples as the shortest has.</p>");
+	for (size_t i = 0; i < compare->count; i++) {
+		if (!compare->runs[i].is_host_limited)
+			continue;
+		text_add(body, "<p class=\"note limited\"><b>Grey is " SUMMARY_HOST_LIMITED ".</b></p>");
+		break;
+	}
+	text_add(body, "</div>\n");
 }
 
 /* The columns of figures: which way is better decides which cell stands out. */
@@ -71,11 +78,11 @@ static void load_figures(const struct compare *compare, struct figure *figures)
 	for (size_t i = 0; i < compare->count; i++) {
 		const struct compare_run *run = &compare->runs[i];
 		const struct summary_rates *rates = compare_rates(run);
-		uint64_t p99 = run->figures.lat_p99_ns;
+		const struct summary_part *part = summary_shown(&run->figures);
+		uint64_t p99 = part->lat_p99_ns;
 		const double values[] = { rates->median / 0x1p20, rates->p1 / 0x1p20, rates->p5 / 0x1p20,
 			rates->mean / 0x1p20, rates->worst_minute / 0x1p20, rates->cv * 100,
-			run->figures.samples ? run->figures.stalled_s : NAN,
-			p99 == UINT64_MAX ? NAN : (double)p99 / 1e6 };
+			part->samples ? part->stalled_s : NAN, p99 == UINT64_MAX ? NAN : (double)p99 / 1e6 };
 
 		for (size_t j = 0; j < sizeof(values) / sizeof(values[0]); j++)
 			figures[j].values[i] = values[j];
@@ -91,14 +98,14 @@ static void print_figure(const struct figure *figure, size_t run, char *text)
 		number_print_mib(value * 0x1p20, text);
 }
 
-/* The one best cell as printed; a tie has none. */
-static size_t find_best(const struct figure *figure, size_t count)
+/* The one best cell as printed; a tie has none. What the host limited competes with nothing. */
+static size_t find_best(const struct compare *compare, const struct figure *figure)
 {
 	char best_text[NUMBER_MAX], text[NUMBER_MAX];
-	size_t best = SIZE_MAX, equal = 0;
+	size_t count = compare->count, best = SIZE_MAX, equal = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!isfinite(figure->values[i]))
+		if (!isfinite(figure->values[i]) || compare->runs[i].is_host_limited)
 			continue;
 		if (best == SIZE_MAX || (figure->more_is_better ? figure->values[i] > figure->values[best]
 								: figure->values[i] < figure->values[best]))
@@ -129,9 +136,10 @@ static void add_figure_row(struct call *call, const struct compare *compare, siz
 	page_add_segment(body, run->id);
 	text_add(body, "\">");
 	text_add_html(body, run->label[0] ? run->label : run->drive);
-	text_add(body, "</a></th>");
+	text_addf(body, "</a>%s</th>",
+		compare->runs[at].is_host_limited ? "<span class=\"u2\">host-limited</span>" : "");
 	for (size_t i = 0; i < figure_count; i++) {
-		bool is_best = find_best(&figures[i], compare->count) == at;
+		bool is_best = find_best(compare, &figures[i]) == at;
 
 		print_figure(&figures[i], at, number);
 		text_addf(body, "<td class=\"num\">%s%s%s</td>", is_best ? "<span class=\"best\">" : "",

@@ -81,7 +81,9 @@ static void add_run_figures(
 	struct call *call, const struct run_record *run, const struct summary_figures *figures)
 {
 	struct text *body = &call->body, size = TEXT_INIT;
-	const struct summary_rates *rates = compare_reads(run) ? &figures->read : &figures->write;
+	const struct summary_part *part = summary_shown(figures);
+	const struct summary_rates *rates = compare_reads(run) ? &part->read : &part->write;
+	bool is_limited = summary_is_host_limited(figures);
 	const double values[] = { rates->median, rates->p1, rates->worst_minute };
 	char number[NUMBER_MAX];
 
@@ -90,15 +92,15 @@ static void add_run_figures(
 	text_fini(&size);
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		number_print_mib(values[i], number);
-		page_add_cell(body, "", number, "none yet");
+		page_add_figure_cell(body, "", number, "none yet", is_limited && i == 0);
 	}
 	number_print(rates->cv * 100, 1, number);
 	page_add_cell(body, "", number, "none yet");
-	number_print_ms(figures->lat_p99_ns, number);
+	number_print_ms(part->lat_p99_ns, number);
 	page_add_cell(body, "", number, "none yet");
-	number_print(figures->samples ? figures->stalled_s : NAN, 1, number);
+	number_print(part->samples ? part->stalled_s : NAN, 1, number);
 	page_add_cell(body, "", number, "none yet");
-	number_print((double)figures->samples, 0, number);
+	number_print((double)part->samples, 0, number);
 	page_add_cell(body, "", number, "");
 	text_add(body, "</tr>\n");
 }

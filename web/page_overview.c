@@ -100,7 +100,9 @@ static void add_numbers(struct call *call, const struct row *row)
 {
 	struct text *body = &call->body;
 	const struct drive_status *drive = &row->drive;
-	const struct summary_rates *rates = row->reads ? &row->figures.read : &row->figures.write;
+	const struct summary_part *part = summary_shown(&row->figures);
+	const struct summary_rates *rates = row->reads ? &part->read : &part->write;
+	bool is_limited = row->has_figures && summary_is_host_limited(&row->figures);
 	bool is_over = drive->status == RUN_DONE || drive->status == RUN_FAILED;
 	const char *unknown = drive->run[0] == '\0' ? "no run" : is_over ? "ended" : "no data";
 	struct text written = TEXT_INIT;
@@ -121,9 +123,9 @@ static void add_numbers(struct call *call, const struct row *row)
 	page_add_cell(body, "p99 now, ms", number, unknown);
 	none = drive->run[0] == '\0' ? "no run" : "none yet";
 	number_print_mib(row->has_figures ? rates->median : NAN, number);
-	page_add_cell(body, "Median, MiB/s", number, none);
+	page_add_figure_cell(body, "Median, MiB/s", number, none, is_limited);
 	number_print_mib(row->has_figures ? rates->p1 : NAN, number);
-	page_add_cell(body, "Worst 1 %, MiB/s", number, none);
+	page_add_figure_cell(body, "Worst 1 %, MiB/s", number, none, is_limited);
 	number_print(drive->temp_c, 0, number);
 	page_add_cell(body,
 		"Temperature, \xc2\xb0"

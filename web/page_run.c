@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/outcome.h"
+#include "archive/report.h"
 #include "archive/settings.h"
 #include "base/units.h"
 #include "config/config.h"
@@ -27,7 +29,7 @@ struct view {
 	bool is_live;
 	struct page_state state;
 	struct summary_figures figures;
-	bool reads;
+	bool reads, mixes, commits;
 	int64_t from_ms, to_ms; /* shown; the whole run unless the query says otherwise */
 	int64_t end_ms;		/* of what there is to show */
 	bool is_whole;
@@ -71,6 +73,8 @@ static bool load_view(struct call *call, struct view *view)
 		return false;
 	}
 	view->reads = compare_reads(&view->run);
+	view->mixes = compare_mixes(&view->run);
+	view->commits = compare_commits(&view->run);
 	load_live(call, view);
 	return true;
 }
@@ -126,6 +130,8 @@ static void add_head(struct call *call, const struct view *view)
 		text_add_html(body, reason);
 		text_add(body, "</p>\n");
 	}
+	if (outcome_writes_zeros(run))
+		text_add(body, "<p class=\"small warn\" id=\"zeros\"><b>" OUTCOME_ZEROS_WORDS "</b></p>\n");
 	text_add(body, "</div>\n");
 }
 
@@ -180,36 +186,52 @@ static void add_exports(struct call *call, const char *run, const char *window, 
 	text_add(body, "</span>");
 }
 
-static const char rate_legend[] =
-	"<span class=\"legend\"><span><svg viewBox=\"0 0 20 10\" "
-	"aria-hidden=\"true\"><path class=\"ln\" d=\"M0 5h20\"/>"
-	"</svg>mean</span><span><svg viewBox=\"0 0 20 10\" "
-	"aria-hidden=\"true\"><path class=\"bd\" d=\"M0 0h20v10h-20z\"/>"
-	"</svg>min to max</span><span><svg viewBox=\"0 0 20 10\" "
-	"aria-hidden=\"true\"><path class=\"zero\" d=\"M10 5h0\"/>"
-	"</svg>real 0</span><span><svg viewBox=\"0 0 20 10\" "
-	"aria-hidden=\"true\"><rect class=\"gap\" width=\"20\" "
-	"height=\"10\"/></svg>no data</span><span><svg viewBox=\"0 0 20 10\" "
-	"aria-hidden=\"true\"><rect class=\"hostlim\" width=\"20\" "
-	"height=\"10\"/></svg>host was the limit</span><span><svg viewBox=\"0 0 20 10\" "
-	"aria-hidden=\"true\"><rect class=\"ph-fill\" "
-	"width=\"20\" height=\"10\"/></svg>prepare and fill</span></span>";
-static const char latency_legend[] = "<span class=\"legend\"><span><svg viewBox=\"0 0 20 10\" "
-				     "aria-hidden=\"true\"><path class=\"ln s1\" d=\"M0 5h20\"/>"
-				     "</svg>p50</span><span><svg viewBox=\"0 0 20 10\" "
-				     "aria-hidden=\"true\"><path class=\"ln s2 d2\" d=\"M0 5h20\"/>"
-				     "</svg>p99</span><span><svg viewBox=\"0 0 20 10\" "
-				     "aria-hidden=\"true\"><path class=\"ln s3 d3\" d=\"M0 5h20\"/>"
-				     "</svg>max</span></span>";
+#define KEY(shape, words)                                                                                    \
+	"<span><svg viewBox=\"0 0 20 10\" aria-hidden=\"true\">" shape "</svg>" words "</span>"
+#define LINE_KEY(class, words) KEY("<path class=\"" class "\" d=\"M0 5h20\"/>", words)
+#define AREA_KEY(class, words) KEY("<rect class=\"" class "\" width=\"20\" height=\"10\"/>", words)
+#define RATE_KEYS                                                                                            \
+	AREA_KEY("bd", "min to max")                                                                         \
+	KEY("<path class=\"zero\" d=\"M10 5h0\"/>", "real 0")                                                \
+	AREA_KEY("gap", "no data")                                                                           \
+	AREA_KEY("hostlim", "host was the limit") AREA_KEY("ph-fill", "prepare and fill")
+
+static const char rate_legend[] = LINE_KEY("ln", "mean") RATE_KEYS;
+static const char mixed_legend[] = LINE_KEY("ln", "writes, mean") LINE_KEY("ln s3", "reads, mean") RATE_KEYS;
+static const char probe_key[] = AREA_KEY("ph-probe", "probe");
+static const char verify_key[] = AREA_KEY("ph-verify", "verification");
+static const char flush_key[] = KEY("<path class=\"flush\" d=\"M10 0v10\"/>",
+	"drive flushed for the ledger, every 10 min: a dip there is ours");
+static const char latency_legend[] = LINE_KEY("ln s1", "p50") LINE_KEY("ln s2 d2", "p99")
+	LINE_KEY("ln s4 d4", "p99.99") LINE_KEY("ln s3 d3", "max");
+static const char commits_legend[] = LINE_KEY("ln s2", "mean") AREA_KEY("a2", "min to max");
+static const char commit_latency_legend[] = LINE_KEY("ln s1", "p50") LINE_KEY("ln s2 d2", "p99");
+
+/* Only the marks that this run can have. */
+static void add_rate_legend(struct text *body, const struct view *view)
+{
+	enum run_phase phase = view->is_live ? view->drive.phase : view->run.progress.phase;
+
+	text_add(body, "<span class=\"legend\">");
+	text_add(body, view->mixes ? mixed_legend : rate_legend);
+	if (view->run.probe_json[0] || phase == PHASE_PROBE)
+		text_add(body, probe_key);
+	if (view->run.verify_json[0] || phase == PHASE_VERIFY)
+		text_add(body, verify_key);
+	if (strstr(view->run.config_json, "\"verify\":\"end\""))
+		text_add(body, flush_key);
+	text_add(body, "</span>");
+}
 
 static void add_chart(
 	struct call *call, const char *id, const char *title, const char *unit, const char *legend)
 {
 	text_addf(&call->body,
 		"<div class=\"fig\"><header><h3>%s <span class=\"unit\">%s<span "
-		"id=\"%s-step\"></span></span></h3>%s",
-		title, unit, id, legend);
-	(void)call;
+		"id=\"%s-step\"></span></span></h3>",
+		title, unit, id);
+	if (legend)
+		text_addf(&call->body, "<span class=\"legend\">%s</span>", legend);
 }
 
 static void add_chart_end(struct call *call, const char *id, const char *text)
@@ -217,6 +239,16 @@ static void add_chart_end(struct call *call, const char *id, const char *text)
 	text_addf(&call->body,
 		"</header>\n<div class=\"plot\" id=\"%s\" role=\"img\" aria-label=\"%s\"></div></div>\n", id,
 		text);
+}
+
+static void add_commit_charts(struct call *call)
+{
+	add_chart(call, "commits", "Commits", "a second", commits_legend);
+	add_chart_end(call, "commits", "Commits a second over time; the same data is behind the CSV link");
+	add_chart(call, "commit-latency", "Commit latency",
+		"ms, a client's last write and its fdatasync(), log", commit_latency_legend);
+	add_chart_end(
+		call, "commit-latency", "Commit latency over time; the same data is behind the CSV link");
 }
 
 static void add_charts(struct call *call, const struct view *view)
@@ -239,18 +271,28 @@ static void add_charts(struct call *call, const struct view *view)
 		text_addf(body, " data-soak-ms=\"%" PRId64 "\"", run->soak_started_ms);
 	if (run->ended_ms != INT64_MIN)
 		text_addf(body, " data-ended-ms=\"%" PRId64 "\"", run->ended_ms);
+	if (view->mixes)
+		text_add(body, " data-second=\"read_bytes_per_s\"");
+	if (view->commits)
+		text_add(body, " data-commits=\"\"");
 	if (!view->is_whole)
 		text_addf(body, " data-from-ms=\"%" PRId64 "\" data-to-ms=\"%" PRId64 "\"", view->from_ms,
 			view->to_ms);
 	text_add(body, ">\n<div class=\"readout noprint\" id=\"readout\"><span class=\"mute\">point at a "
 		       "chart for values; drag to zoom, double click or Esc for all</span></div>\n");
-	add_chart(
-		call, "rate", view->reads ? "Throughput, reads" : "Throughput, writes", "MiB/s", rate_legend);
+	add_chart(call, "rate",
+		view->mixes   ? "Throughput, writes and reads"
+		: view->reads ? "Throughput, reads"
+			      : "Throughput, writes",
+		"MiB/s", NULL);
+	add_rate_legend(body, view);
 	add_exports(call, run->id, window, true);
 	add_chart_end(call, "rate", "Throughput over time; the same data is behind the CSV link");
 	add_chart(call, "latency", "Latency", "ms, submit to complete, log", latency_legend);
 	add_exports(call, run->id, window, false);
 	add_chart_end(call, "latency", "Latency over time; the same data is behind the CSV link");
+	if (view->commits)
+		add_commit_charts(call);
 	text_add(body,
 		"<p class=\"note\">Under a full queue the mean is depth / IOPS: read this chart for change "
 		"and tail, "
@@ -299,10 +341,14 @@ static void add_host_limit(struct text *body, const struct view *view)
 		text_addf(body,
 			"<div class=\"note\"><b>The host, not the drive, was the limit in %s %% of the "
 			"soak's "
-			"time.</b> What was measured then says nothing about the drive and is left out of "
-			"the "
-			"figures. Meanwhile:<ul>",
-			number);
+			"time.</b> %s Meanwhile:<ul>",
+			number,
+			summary_is_host_limited(&view->figures) ? "No sample tells about the drive alone, so "
+								  "the figures are of all of them: they "
+								  "are <b>" SUMMARY_HOST_LIMITED "</b>."
+								: "What was measured then says nothing about "
+								  "the drive alone and is left out of "
+								  "the figures.");
 		add_host_measures(body, &view->figures.host);
 		text_add(body, "</ul></div>");
 	}
@@ -320,10 +366,8 @@ static void add_figure(struct text *body, const char *name, const char *unit, co
 	text_add(body, "</td></tr>");
 }
 
-static void add_figures(struct text *body, const struct view *view)
+static void add_rates(struct text *body, const struct summary_rates *rates, const char *prefix)
 {
-	const struct summary_figures *figures = &view->figures;
-	const struct summary_rates *rates = view->reads ? &figures->read : &figures->write;
 	const struct {
 		const char *name;
 		double value;
@@ -336,30 +380,83 @@ static void add_figures(struct text *body, const struct view *view)
 		{ "Highest", rates->max },
 		{ "Worst minute", rates->worst_minute },
 	};
+	char number[NUMBER_MAX], name[64];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		(void)snprintf(name, sizeof(name), "%s%s", prefix, rows[i].name);
+		number_print_mib(rows[i].value, number);
+		add_figure(body, name, "MiB/s", number);
+	}
+	(void)snprintf(name, sizeof(name), "%sVariation, CV", prefix);
+	number_print(rates->cv * 100, 1, number);
+	add_figure(body, name, "%", number);
+}
+
+static void add_ms(struct text *body, const char *name, double ns)
+{
 	char number[NUMBER_MAX];
 
-	text_add(body, "<section id=\"figures\" data-live><h2>Figures over the whole soak</h2>"
-		       "<p class=\"small mute\">This specimen; zeros count.</p><table "
-		       "class=\"kv\"><thead><tr><th scope=\"col\">"
-		       "Figure</th><th scope=\"col\">Unit</th><th scope=\"col\" "
-		       "class=\"num\">Value</th></tr></thead><tbody>");
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		number_print_mib(rows[i].value, number);
-		add_figure(body, rows[i].name, "MiB/s", number);
-	}
-	number_print(rates->cv * 100, 1, number);
-	add_figure(body, "Variation, CV", "%", number);
-	number_print(figures->samples ? figures->stalled_s : NAN, 1, number);
+	number_print_ms(isfinite(ns) ? (uint64_t)ns : UINT64_MAX, number);
+	add_figure(body, name, "ms", number);
+}
+
+static void add_commit_figures(struct text *body, const struct summary_part *part)
+{
+	char number[NUMBER_MAX];
+
+	number_print(part->median_commits_per_s, 0, number);
+	add_figure(body, "Commits, median", "1/s", number);
+	add_ms(body, "Commit p50, median", part->median_commit_p50_ns);
+	add_ms(body, "Commit p99, median", part->median_commit_p99_ns);
+}
+
+static void add_quality(
+	struct text *body, const struct summary_figures *figures, const struct summary_part *part)
+{
+	bool is_limited = summary_is_host_limited(figures);
+	char number[NUMBER_MAX];
+
+	number_print(part->samples ? part->stalled_s : NAN, 1, number);
 	add_figure(body, "Stalled", "s", number);
-	number_print_ms(figures->lat_p99_ns, number);
+	number_print_ms(part->lat_p99_ns, number);
 	add_figure(body, "p99 latency", "ms", number);
-	number_print((double)figures->samples, 0, number);
+	number_print_ms(part->lat_p9999_ns, number);
+	add_figure(body, "p99.99 latency", "ms", number);
+	number_print((double)part->samples, 0, number);
 	add_figure(body, "Samples", "n", number);
 	number_print(figures->gap_pct, 1, number);
 	add_figure(body, "Left out: gap", "%", number);
 	number_print(figures->host_limited_pct, 1, number);
-	add_figure(body, "Left out: host limit", "%", number);
+	add_figure(body, is_limited ? "Counted, but host-limited" : "Left out: host limit", "%", number);
+}
+
+static void add_figures(struct text *body, const struct view *view)
+{
+	const struct summary_part *part = summary_shown(&view->figures);
+	bool is_limited = summary_is_host_limited(&view->figures);
+
+	text_addf(body,
+		"<section id=\"figures\" data-live><h2>Figures over the whole soak</h2><p class=\"small %s\">"
+		"%s</p><table class=\"kv\"><thead><tr><th scope=\"col\">Figure</th><th "
+		"scope=\"col\">Unit</th><th scope=\"col\" class=\"num\">Value</th></tr></thead><tbody>",
+		is_limited ? "warn" : "mute",
+		is_limited ? "<b>" SUMMARY_HOST_LIMITED "</b>; zeros count." : "This specimen; zeros count.");
+	add_rates(body, view->reads ? &part->read : &part->write, view->mixes ? "Writes: " : "");
+	if (view->mixes)
+		add_rates(body, &part->read, "Reads: ");
+	if (view->commits)
+		add_commit_figures(body, part);
+	add_quality(body, &view->figures, part);
 	text_add(body, "</tbody></table></section>\n");
+}
+
+static void add_outcome(struct text *body, const struct view *view)
+{
+	text_add(body, "<section id=\"probe\" data-live>");
+	report_add_probe(&view->run, body);
+	text_add(body, "</section>\n<section id=\"verify\" data-live>");
+	report_add_verify(&view->run, body);
+	text_add(body, "</section>\n");
 }
 
 static void add_reason(const char *reason, void *arg)
@@ -432,6 +529,7 @@ static void answer_view(struct call *call, struct view *view)
 	text_add(body, "<div class=\"cols\"><div>\n");
 	add_host_limit(body, view);
 	add_charts(call, view);
+	add_outcome(body, view);
 	text_add(body, "<section class=\"below\" id=\"events\" data-live><h2>Events of this run</h2>\n");
 	page_add_events(call, view->run.id, EVENTS_SHOWN, false);
 	text_add(body, "</section></div>\n<aside class=\"side\">\n");

@@ -10,11 +10,12 @@
 #include "web/number.h"
 
 /* Geometry in pixels: labels keep their size, only the columns stretch. */
-#define TOP	   20
-#define BOTTOM	   426
-#define HEIGHT	   494
-#define AXIS_WIDTH 60
-#define BINS	   ((BOTTOM - TOP) / 4 + 1)
+#define TOP	     20
+#define BOTTOM	     426
+#define HEIGHT	     494
+#define WORDS_HEIGHT 15 /* more, where the host was the limit in a column */
+#define AXIS_WIDTH   60
+#define BINS	     ((BOTTOM - TOP) / 4 + 1)
 /* The plot's inner x axis, stretched to whatever width there is. */
 #define INNER_WIDTH 2000
 /* More dots a column than this only make the picture slow: the rest is thinned, the worst 1 % never. */
@@ -30,6 +31,7 @@ struct plot {
 	const struct svg_jitter_column *columns;
 	size_t count;
 	double step_mib, top_mib; /* gridlines and the end of the axis */
+	int height;
 	struct text *out;
 };
 
@@ -58,6 +60,17 @@ static void choose_axis(struct plot *plot)
 	}
 	plot->step_mib = step;
 	plot->top_mib = ceil(max / step) * step;
+}
+
+static struct plot plot_of(const struct svg_jitter_column *columns, size_t count, struct text *out)
+{
+	struct plot plot = { .columns = columns, .count = count, .out = out, .height = HEIGHT };
+
+	for (size_t i = 0; i < count; i++)
+		if (columns[i].is_host_limited)
+			plot.height = HEIGHT + WORDS_HEIGHT;
+	choose_axis(&plot);
+	return plot;
 }
 
 static double y_of(const struct plot *plot, double bytes_per_s)
@@ -157,8 +170,8 @@ static void put_dots(const struct plot *plot, size_t at, bool zeros)
 	if (zeros)
 		text_add(plot->out, "<path class=\"zero\" d=\"");
 	else
-		text_addf(
-			plot->out, "<path class=\"%s s%u\" d=\"", dots_class(column->count), column->colour);
+		text_addf(plot->out, "<path class=\"%s s%u%s\" d=\"", dots_class(column->count),
+			column->colour, column->is_host_limited ? " lim" : "");
 	for (size_t i = 0; i < column->count; i++) {
 		double rate = column->bytes_per_s[i], y = y_of(plot, rate);
 		double offset = offset_of(column->run, column->t_ms[i]);
@@ -230,6 +243,8 @@ static void put_legend(const struct plot *plot, size_t at)
 	number_print(column->stalled_s, column->stalled_s < 10 && column->stalled_s > 0 ? 1 : 0, number);
 	(void)snprintf(label, sizeof(label), "%s s", number);
 	put_label(plot, "", centre, BOTTOM + 62, "middle", label);
+	if (column->is_host_limited)
+		put_label(plot, "t-off", centre, BOTTOM + 77, "middle", "host-limited");
 }
 
 static void put_axis(const struct plot *plot)
@@ -254,7 +269,7 @@ static void put_plot(const struct plot *plot)
 	text_addf(plot->out,
 		"<svg class=\"p\" width=\"100%%\" height=\"%d\" viewBox=\"0 0 %d %d\" "
 		"preserveAspectRatio=\"none\">",
-		HEIGHT, INNER_WIDTH, HEIGHT);
+		plot->height, INNER_WIDTH, plot->height);
 	for (size_t i = 0; i < plot->count; i++)
 		put_dots(plot, i, false);
 	for (size_t i = 0; i < plot->count; i++)
@@ -279,7 +294,8 @@ static void put_description(const struct plot *plot)
 		text_add(plot->out, i ? "; " : "");
 		text_add_html(plot->out, plot->columns[i].name);
 		if (plot->columns[i].count)
-			text_addf(plot->out, " %s, %s, CV %s %%", median, p1, cv);
+			text_addf(plot->out, " %s, %s, CV %s %%%s", median, p1, cv,
+				plot->columns[i].is_host_limited ? ", host-limited" : "");
 		else
 			text_add(plot->out, " no samples");
 	}
@@ -287,12 +303,11 @@ static void put_description(const struct plot *plot)
 
 void svg_jitter_inline(const struct svg_jitter_column *columns, size_t count, struct text *out)
 {
-	struct plot plot = { .columns = columns, .count = count, .out = out };
+	struct plot plot = plot_of(columns, count, out);
 
-	choose_axis(&plot);
-	text_addf(out, "<svg height=\"%d\" aria-hidden=\"true\">", HEIGHT);
+	text_addf(out, "<svg height=\"%d\" aria-hidden=\"true\">", plot.height);
 	put_axis(&plot);
-	text_addf(out, "</svg><svg height=\"%d\" role=\"img\" aria-label=\"", HEIGHT);
+	text_addf(out, "</svg><svg height=\"%d\" role=\"img\" aria-label=\"", plot.height);
 	put_description(&plot);
 	text_add(out, "\">");
 	put_plot(&plot);
@@ -310,25 +325,25 @@ static const char document_style[] =
 	".jit.some{stroke-width:3;stroke-opacity:.6}.jit.few{stroke-width:5;stroke-opacity:.75}"
 	".zero{fill:none;stroke:#d55e00;stroke-width:6;stroke-linecap:round}"
 	".med{stroke:#16191d;stroke-width:3}.tick1{stroke:#16191d;stroke-width:1.5}"
-	".s1{stroke:#0072b2}.s2{stroke:#009e73}.s3{stroke:#bf7e00}.s4{stroke:#b8588c}.s5{stroke:#3292cc}";
+	".s1{stroke:#0072b2}.s2{stroke:#009e73}.s3{stroke:#bf7e00}.s4{stroke:#b8588c}.s5{stroke:#3292cc}"
+	".lim{stroke:#626b75}.t-off{fill:#59626b;font-weight:bold}";
 
 void svg_jitter_document(
 	const struct svg_jitter_column *columns, size_t count, unsigned width, struct text *out)
 {
-	struct plot plot = { .columns = columns, .count = count, .out = out };
+	struct plot plot = plot_of(columns, count, out);
 
-	choose_axis(&plot);
 	text_addf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%d\" viewBox=\"0 0 %u %d\" "
 		"role=\"img\"><title>",
-		width, HEIGHT + 20, width, HEIGHT + 20);
+		width, plot.height + 20, width, plot.height + 20);
 	put_description(&plot);
 	text_addf(out, "</title><style>%s</style><rect width=\"%u\" height=\"%d\" fill=\"#fff\"/>",
-		document_style, width, HEIGHT + 20);
-	text_addf(out, "<svg x=\"10\" y=\"10\" width=\"%d\" height=\"%d\">", AXIS_WIDTH, HEIGHT);
+		document_style, width, plot.height + 20);
+	text_addf(out, "<svg x=\"10\" y=\"10\" width=\"%d\" height=\"%d\">", AXIS_WIDTH, plot.height);
 	put_axis(&plot);
 	text_addf(out, "</svg><svg x=\"%d\" y=\"10\" width=\"%u\" height=\"%d\">", AXIS_WIDTH + 10,
-		width - AXIS_WIDTH - 30, HEIGHT);
+		width - AXIS_WIDTH - 30, plot.height);
 	put_plot(&plot);
 	text_add(out, "</svg></svg>\n");
 }

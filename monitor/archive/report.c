@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "archive/export.h"
+#include "archive/outcome.h"
 #include "archive/settings.h"
 #include "base/units.h"
 
@@ -27,8 +28,10 @@ static const char legend[] =
 	"0 20 10\" "
 	"aria-hidden=\"true\"><rect class=\"gap\" width=\"20\" height=\"10\"/></svg>no data</span><span><svg "
 	"viewBox=\"0 0 20 10\" aria-hidden=\"true\"><rect class=\"ph-fill\" width=\"20\" "
-	"height=\"10\"/></svg>fill"
-	"</span></span>";
+	"height=\"10\"/></svg>fill</span><span><svg viewBox=\"0 0 20 10\" aria-hidden=\"true\"><rect "
+	"class=\"ph-probe\" width=\"20\" height=\"10\"/></svg>probe</span><span><svg viewBox=\"0 0 20 10\" "
+	"aria-hidden=\"true\"><rect class=\"ph-verify\" width=\"20\" height=\"10\"/></svg>verification</span>"
+	"</span>";
 
 static void add_row(const char *name, const char *value, void *arg)
 {
@@ -41,10 +44,12 @@ static void add_row(const char *name, const char *value, void *arg)
 	text_add(out, "</td></tr>\n");
 }
 
-/* What a figure is: where it stands and how it is printed. */
+/* What a figure is: how it is printed and where it stands, in the part that is shown but for FIGURE_PCT. */
 enum figure_kind {
 	FIGURE_RATE,
 	FIGURE_READ_RATE,
+	FIGURE_COMMITS,
+	FIGURE_COMMIT_NS,
 	FIGURE_SHARE,
 	FIGURE_PCT,
 	FIGURE_SECONDS,
@@ -52,7 +57,7 @@ enum figure_kind {
 	FIGURE_COUNT
 };
 
-#define FIGURE(member) offsetof(struct summary_figures, member)
+#define FIGURE(member) offsetof(struct summary_part, member)
 
 static const struct {
 	const char *name;
@@ -72,10 +77,14 @@ static const struct {
 	{ "Read, mean", FIGURE_READ_RATE, FIGURE(read.mean) },
 	{ "Read, worst 1 %", FIGURE_READ_RATE, FIGURE(read.p1) },
 	{ "Read, worst minute", FIGURE_READ_RATE, FIGURE(read.worst_minute) },
-	{ "Latency, 99th percentile", FIGURE_NS, FIGURE(lat_p99_ns) },
+	{ "Commits a second, median", FIGURE_COMMITS, FIGURE(median_commits_per_s) },
+	{ "Commit latency, p50 of a sample, median", FIGURE_COMMIT_NS, FIGURE(median_commit_p50_ns) },
+	{ "Commit latency, p99 of a sample, median", FIGURE_COMMIT_NS, FIGURE(median_commit_p99_ns) },
+	{ "Latency, p99", FIGURE_NS, FIGURE(lat_p99_ns) },
+	{ "Latency, p99.99", FIGURE_NS, FIGURE(lat_p9999_ns) },
 	{ "Stalled (1 s and longer)", FIGURE_SECONDS, FIGURE(stalled_s) },
-	{ "Host was the limit", FIGURE_PCT, FIGURE(host_limited_pct) },
-	{ "Gaps", FIGURE_PCT, FIGURE(gap_pct) },
+	{ "Host was the limit", FIGURE_PCT, offsetof(struct summary_figures, host_limited_pct) },
+	{ "Gaps", FIGURE_PCT, offsetof(struct summary_figures, gap_pct) },
 };
 
 #define FIGURES_SHOWN (sizeof(figures_shown) / sizeof(figures_shown[0]))
@@ -86,6 +95,10 @@ static void print_real(enum figure_kind kind, double value, char *text)
 		(void)snprintf(text, UNITS_TEXT_MAX, "unknown");
 	else if (kind == FIGURE_RATE || kind == FIGURE_READ_RATE)
 		units_print_rate_rounded(value, text);
+	else if (kind == FIGURE_COMMITS)
+		(void)snprintf(text, UNITS_TEXT_MAX, "%.0f", value);
+	else if (kind == FIGURE_COMMIT_NS)
+		units_print_duration_rounded(value, text);
 	else if (kind == FIGURE_SECONDS && value <= 0)
 		(void)snprintf(text, UNITS_TEXT_MAX, "never");
 	else if (kind == FIGURE_SECONDS)
@@ -96,7 +109,11 @@ static void print_real(enum figure_kind kind, double value, char *text)
 
 static void print_figure(size_t figure, const struct summary_figures *figures, char *text)
 {
-	const void *value = (const char *)figures + figures_shown[figure].offset;
+	const void *base = summary_shown(figures), *value;
+
+	if (figures_shown[figure].kind == FIGURE_PCT)
+		base = figures;
+	value = (const char *)base + figures_shown[figure].offset;
 
 	switch (figures_shown[figure].kind) {
 	case FIGURE_COUNT:
@@ -113,12 +130,16 @@ static void print_figure(size_t figure, const struct summary_figures *figures, c
 	}
 }
 
-static bool any_reads(const struct summary_figures *figures, size_t count)
+/* A kind that no run has is not worth a row. */
+static bool is_needed(enum figure_kind kind, const struct summary_figures *figures, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		if (figures[i].read.max > 0)
+	for (size_t i = 0; i < count; i++) {
+		const struct summary_part *part = summary_shown(&figures[i]);
+
+		if (kind == FIGURE_READ_RATE ? part->read.max > 0 : isfinite(part->median_commits_per_s))
 			return true;
-	return false;
+	}
+	return kind != FIGURE_READ_RATE && kind != FIGURE_COMMITS && kind != FIGURE_COMMIT_NS;
 }
 
 static void add_figures(
@@ -127,17 +148,20 @@ static void add_figures(
 	char value[UNITS_TEXT_MAX];
 
 	text_add(out, "<h2>Figures</h2>\n<p class=\"small mute\">Over the whole soak of each run; zeros "
-		      "count, paused, down "
-		      "and partial samples do not.</p>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+		      "count; paused, down, "
+		      "partial and host-limited samples do not.</p>\n<div class=\"scroll\" tabindex=\"0\" "
+		      "role=\"region\" "
 		      "aria-label=\"Table of figures\"><table><thead><tr><th scope=\"col\">Figure</th>");
 	for (size_t i = 0; i < count; i++) {
 		text_add(out, "<th scope=\"col\" class=\"num\">");
 		text_add_html(out, runs[i].id);
-		text_add(out, "</th>");
+		text_add(out, summary_is_host_limited(&figures[i])
+				      ? "<br><span class=\"warn\">host-limited</span></th>"
+				      : "</th>");
 	}
 	text_add(out, "</tr></thead><tbody>\n");
 	for (size_t n = 0; n < FIGURES_SHOWN; n++) {
-		if (figures_shown[n].kind == FIGURE_READ_RATE && !any_reads(figures, count))
+		if (!is_needed(figures_shown[n].kind, figures, count))
 			continue;
 		text_addf(out, "<tr><th scope=\"row\">%s</th>", figures_shown[n].name);
 		for (size_t i = 0; i < count; i++) {
@@ -147,6 +171,12 @@ static void add_figures(
 		text_add(out, "</tr>\n");
 	}
 	text_add(out, "</tbody></table></div>\n");
+	for (size_t i = 0; i < count; i++) {
+		if (!summary_is_host_limited(&figures[i]))
+			continue;
+		text_add(out, "<p class=\"small warn\">" SUMMARY_HOST_LIMITED ".</p>\n");
+		break;
+	}
 }
 
 static void add_facts(const struct run_record *run, struct text *out)
@@ -251,6 +281,8 @@ static int add_run(struct journal *journal, const struct run_record *run,
 	text_add_html(out, run->id);
 	text_add(out, "</h2>\n");
 	add_identity(run, out);
+	if (outcome_writes_zeros(run))
+		text_add(out, "<p class=\"warn\"><b>" OUTCOME_ZEROS_WORDS "</b></p>\n");
 	text_add(out, "<p><span class=\"verdict off\">NO VERDICT</span></p><ul class=\"plain\">");
 	summary_each_reason(figures, add_reason, out);
 	text_addf(out,
@@ -259,6 +291,8 @@ static int add_run(struct journal *journal, const struct run_record *run,
 		legend);
 	rc = report_timeline_svg(journal, run, out);
 	text_add(out, "</div>\n");
+	report_add_probe(run, out);
+	report_add_verify(run, out);
 	if (rc == 0)
 		rc = add_events(journal, run, out);
 	add_method(run, out);

@@ -24,6 +24,10 @@ void report_summary_text(
 #define REPORT_TIME_MAX 32
 void report_print_time(int64_t ms, char *text);
 
+/* Append what the probe and the verification answered, as the pages show it too; nothing without an answer. */
+void report_add_probe(const struct run_record *run, struct text *out);
+void report_add_verify(const struct run_record *run, struct text *out);
+
 /* Append the timeline of a run as inline SVG that uses the style sheet of the pages. */
 int report_timeline_svg(struct journal *journal, const struct run_record *run, struct text *out);
 

@@ -31,6 +31,7 @@ struct timeline {
 	size_t count;
 	uint64_t samples;
 	struct bucket write[BUCKETS_MAX], read[BUCKETS_MAX];
+	bool is_probe[BUCKETS_MAX], is_verify[BUCKETS_MAX];
 	bool is_fill[BUCKETS_MAX], is_gap[BUCKETS_MAX], is_zero[BUCKETS_MAX];
 	double top; /* of the scale, bytes per second */
 };
@@ -87,6 +88,8 @@ static int add_sample(const struct sample *sample, void *arg)
 	/* The end of the last interval is the end of the picture. */
 	middle = bucket_of(timeline, sample->t_ms - elapsed_ms(sample) / 2);
 	timeline->is_fill[middle] |= sample->state == SAMPLE_FILLING;
+	timeline->is_probe[middle] |= sample->phase == PHASE_PROBE;
+	timeline->is_verify[middle] |= sample->phase == PHASE_VERIFY;
 	timeline->is_zero[middle] |= sample->state == SAMPLE_ZERO && sample->elapsed_ns > timeline->sliver_ns;
 	add_rate(timeline, &timeline->write[middle], sample->write_bytes, sample->elapsed_ns);
 	add_rate(timeline, &timeline->read[middle], sample->read_bytes, sample->elapsed_ns);
@@ -251,6 +254,8 @@ static void draw(const struct timeline *timeline, struct text *out)
 	draw_rate_labels(timeline, step, out);
 	text_addf(out, "<svg height=\"%d\" role=\"img\" aria-label=\"throughput over time\">", HEIGHT);
 	draw_shades(timeline, timeline->is_fill, "ph-fill", out);
+	draw_shades(timeline, timeline->is_probe, "ph-probe", out);
+	draw_shades(timeline, timeline->is_verify, "ph-verify", out);
 	draw_shades(timeline, timeline->is_gap, "gap", out);
 	draw_grid(timeline, step, out);
 	draw_time_axis(timeline, out);

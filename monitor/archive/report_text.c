@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "archive/outcome.h"
 #include "base/units.h"
 
 void report_print_time(int64_t ms, char *text)
@@ -89,29 +90,115 @@ static void add_run(struct text *out, const struct run_record *run)
 	add_line(out, "Before", run->pre_state[0] ? run->pre_state : "unknown");
 }
 
-void report_summary_text(
-	const struct run_record *run, const struct summary_figures *figures, struct text *out)
+static void add_duration(struct text *out, const char *name, double ns)
 {
 	char value[UNITS_TEXT_MAX] = "unknown";
 
-	add_run(out, run);
-	add_rates(out, "Write", &figures->write);
-	if (figures->read.max > 0)
-		add_rates(out, "Read", &figures->read);
+	if (isfinite(ns))
+		units_print_duration_rounded(ns, value);
+	add_line(out, name, value);
+}
+
+static double known(uint64_t ns)
+{
+	return ns == SAMPLE_UNKNOWN ? NAN : (double)ns;
+}
+
+static void add_commits(struct text *out, const struct summary_part *part)
+{
+	if (!isfinite(part->median_commits_per_s))
+		return;
+	text_addf(out, "Commits\n  %-16s%.0f a second\n", "  median", part->median_commits_per_s);
+	add_duration(out, "  p50", part->median_commit_p50_ns);
+	add_duration(out, "  p99", part->median_commit_p99_ns);
+}
+
+static void add_quality(
+	struct text *out, const struct summary_figures *figures, const struct summary_part *part)
+{
 	text_add(out, "Quality\n");
-	if (figures->lat_p99_ns != SAMPLE_UNKNOWN)
-		units_print_duration_rounded((double)figures->lat_p99_ns, value);
-	add_line(out, "Latency p99", value);
-	(void)snprintf(value, sizeof(value), "unknown");
-	if (figures->stalled_s <= 0)
-		(void)snprintf(value, sizeof(value), "never");
-	else if (isfinite(figures->stalled_s))
-		units_print_duration_rounded(figures->stalled_s * 1e9, value);
-	add_line(out, "Stalled", value);
-	text_addf(out, "  %-16s%llu of %g s each\n", "Samples", (unsigned long long)figures->samples,
+	add_duration(out, "Latency p99", known(part->lat_p99_ns));
+	add_duration(out, "Latency p99.99", known(part->lat_p9999_ns));
+	if (part->stalled_s <= 0)
+		add_line(out, "Stalled", "never");
+	else
+		add_duration(out, "Stalled", part->stalled_s * 1e9);
+	text_addf(out, "  %-16s%llu of %g s each\n", "Samples", (unsigned long long)part->samples,
 		figures->interval_s);
 	add_pct(out, "Gaps", figures->gap_pct);
 	add_pct(out, "Host-limited", figures->host_limited_pct);
+}
+
+static void print_latency(double ns, char *text)
+{
+	(void)snprintf(text, UNITS_TEXT_MAX, "-");
+	if (isfinite(ns))
+		units_print_duration_rounded(ns, text);
+}
+
+static void print_ios(double ios_per_s, char *text)
+{
+	(void)snprintf(text, UNITS_TEXT_MAX, isfinite(ios_per_s) ? "%.0f" : "-", ios_per_s);
+}
+
+static void add_probe(struct text *out, const struct run_record *run)
+{
+	struct probe_step steps[RUN_PROBE_STEPS];
+	size_t count = outcome_read_probe(run, steps, RUN_PROBE_STEPS);
+
+	if (count == 0)
+		return;
+	text_addf(out, "Probe\n  %-24s %10s %10s %10s %10s %10s %10s\n", "", "intended/s", "reached/s", "p50",
+		"p99", "p99.9", "max");
+	for (size_t i = 0; i < count; i++) {
+		const double latencies[] = { steps[i].lat_p50_ns, steps[i].lat_p99_ns, steps[i].lat_p999_ns,
+			steps[i].lat_max_ns };
+		char name[OUTCOME_NAME_MAX], value[UNITS_TEXT_MAX];
+
+		outcome_print_step(&steps[i], name);
+		print_ios(steps[i].intended_ios_per_s, value);
+		text_addf(out, "  %-24s %10s", name, value);
+		print_ios(steps[i].ios_per_s, value);
+		text_addf(out, " %10s", value);
+		for (size_t j = 0; j < sizeof(latencies) / sizeof(latencies[0]); j++) {
+			print_latency(latencies[j], value);
+			text_addf(out, " %10s", value);
+		}
+		text_add(out, "\n");
+	}
+	text_add(out, "  " OUTCOME_PROBE_WORDS "\n");
+}
+
+static void add_verify(struct text *out, const struct run_record *run)
+{
+	struct verify_outcome verify;
+
+	if (!outcome_read_verify(run, &verify))
+		return;
+	text_add(out, "Verification\n  ");
+	outcome_add_read(&verify, out);
+	text_add(out, outcome_is_bad(&verify) ? "\n  BAD BLOCKS: " : "\n  ");
+	outcome_add_bad(&verify, out);
+	text_add(out, "\n");
+}
+
+void report_summary_text(
+	const struct run_record *run, const struct summary_figures *figures, struct text *out)
+{
+	const struct summary_part *part = summary_shown(figures);
+
+	add_run(out, run);
+	if (outcome_writes_zeros(run))
+		text_add(out, "  " OUTCOME_ZEROS_WORDS "\n");
+	if (summary_is_host_limited(figures))
+		text_add(out, "All figures are " SUMMARY_HOST_LIMITED ".\n");
+	add_rates(out, "Write", &part->write);
+	if (part->read.max > 0)
+		add_rates(out, "Read", &part->read);
+	add_commits(out, part);
+	add_quality(out, figures, part);
+	add_probe(out, run);
+	add_verify(out, run);
 	text_add(out, "NO VERDICT\n");
 	summary_each_reason(figures, add_reason, out);
 }

@@ -11,13 +11,30 @@
 #define MINUTE_S     60
 #define STALL_MIN_NS NS_PER_S
 
+enum quantity { WRITE_RATE, READ_RATE, COMMIT_RATE, COMMIT_P50, COMMIT_P99, QUANTITY_COUNT };
+
+/* Of one quantity a value a sample, each kept once: those of samples that count, and of host-limited ones. */
+struct values {
+	double *items;
+	size_t count, capacity;
+};
+
 /* One direction: write or read. */
 struct direction {
-	double *rates;
-	size_t count;
 	uint64_t bytes, elapsed_ns;
 	double worst_minute; /* NAN until a minute is full */
 	uint64_t window_bytes, ring_bytes[MINUTE_S];
+};
+
+/* What depends on the order of the samples, or on all of them together. */
+struct tally {
+	struct direction write, read;
+	/* The last samples that count and follow each other without a hole. */
+	unsigned chain;
+	uint64_t window_ns, ring_ns[MINUTE_S];
+	uint64_t samples, stalled_ns, last_stall_ns;
+	int64_t from_ms, to_ms, last_counted_ms;
+	struct hist hist;
 };
 
 /* A mean under way: values times their weights. */
@@ -28,20 +45,18 @@ struct weighted {
 struct summary {
 	uint32_t interval_s;
 	unsigned window_samples; /* that make a minute */
-	struct direction write, read;
-	size_t capacity; /* of the arrays of rates */
-	double *commit_rates;
-	size_t commit_count;
-	/* The last samples that count and follow each other without a hole. */
-	unsigned chain;
-	uint64_t window_ns, ring_ns[MINUTE_S];
-	uint64_t samples, stalled_ns;
+	struct values counted[QUANTITY_COUNT], limited[QUANTITY_COUNT];
+	struct tally window, whole;
 	uint64_t soak_ns, gap_ns, host_limited_ns;
-	int64_t from_ms, to_ms, last_ms, last_counted_ms;
-	uint64_t last_stall_ns;
+	int64_t last_ms;
 	struct weighted delay, steal, throttled, lat, device_lat; /* of host-limited samples */
-	struct hist hist;
 };
+
+static void tally_init(struct tally *tally)
+{
+	tally->write.worst_minute = tally->read.worst_minute = NAN;
+	tally->from_ms = tally->to_ms = tally->last_counted_ms = INT64_MIN;
+}
 
 int summary_new(uint32_t interval_s, struct summary **out)
 {
@@ -54,8 +69,9 @@ int summary_new(uint32_t interval_s, struct summary **out)
 		return -ENOMEM;
 	summary->interval_s = interval_s;
 	summary->window_samples = interval_s >= MINUTE_S ? 1 : (MINUTE_S + interval_s - 1) / interval_s;
-	summary->write.worst_minute = summary->read.worst_minute = NAN;
-	summary->from_ms = summary->to_ms = summary->last_ms = summary->last_counted_ms = INT64_MIN;
+	summary->last_ms = INT64_MIN;
+	tally_init(&summary->window);
+	tally_init(&summary->whole);
 	*out = summary;
 	return 0;
 }
@@ -64,50 +80,39 @@ void summary_free(struct summary *summary)
 {
 	if (!summary)
 		return;
-	free(summary->write.rates);
-	free(summary->read.rates);
-	free(summary->commit_rates);
+	for (int i = 0; i < QUANTITY_COUNT; i++) {
+		free(summary->counted[i].items);
+		free(summary->limited[i].items);
+	}
 	free(summary);
 }
 
-static int rates_grow(struct direction *direction, size_t capacity)
+static int make_room(struct values *values)
 {
-	double *rates = realloc(direction->rates, capacity * sizeof(*rates));
+	size_t capacity = values->capacity ? values->capacity * 2 : 256;
+	double *items;
 
-	if (!rates)
+	if (values->count < values->capacity)
+		return 0;
+	items = realloc(values->items, capacity * sizeof(*items));
+	if (!items)
 		return -ENOMEM;
-	direction->rates = rates;
+	values->items = items;
+	values->capacity = capacity;
 	return 0;
 }
 
-static int make_room(struct summary *summary)
+bool summary_counts_whole(const struct sample *sample)
 {
-	size_t capacity = summary->capacity ? summary->capacity * 2 : 1024;
-	int rc;
-
-	if (summary->samples < summary->capacity)
-		return 0;
-	rc = rates_grow(&summary->write, capacity);
-	if (rc == 0)
-		rc = rates_grow(&summary->read, capacity);
-	if (rc == 0) {
-		double *rates = realloc(summary->commit_rates, capacity * sizeof(*rates));
-
-		rc = rates ? 0 : -ENOMEM;
-		summary->commit_rates = rates ? rates : summary->commit_rates;
-	}
-	if (rc == 0)
-		summary->capacity = capacity;
-	return rc;
+	return (sample->state == SAMPLE_MEASURED || sample->state == SAMPLE_ZERO) &&
+	       sample->phase == PHASE_SOAK && !(sample->flags & SAMPLE_FLAG_PARTIAL) &&
+	       sample->elapsed_ns > 0 && sample->elapsed_ns != SAMPLE_UNKNOWN &&
+	       sample->write_bytes != SAMPLE_UNKNOWN && sample->read_bytes != SAMPLE_UNKNOWN;
 }
 
 bool summary_counts(const struct sample *sample)
 {
-	return (sample->state == SAMPLE_MEASURED || sample->state == SAMPLE_ZERO) &&
-	       sample->phase == PHASE_SOAK &&
-	       !(sample->flags & (SAMPLE_FLAG_PARTIAL | SAMPLE_FLAG_HOST_LIMIT)) && sample->elapsed_ns > 0 &&
-	       sample->elapsed_ns != SAMPLE_UNKNOWN && sample->write_bytes != SAMPLE_UNKNOWN &&
-	       sample->read_bytes != SAMPLE_UNKNOWN;
+	return summary_counts_whole(sample) && !(sample->flags & SAMPLE_FLAG_HOST_LIMIT);
 }
 
 /* The wall time this row stands for: from the row before it, so that a hole without a row is seen too. */
@@ -164,92 +169,109 @@ static void add_host(struct summary *summary, const struct sample *sample)
 	add_weighted(&summary->device_lat, device_ns, ios);
 }
 
-static bool follows(const struct summary *summary, const struct sample *sample)
+static bool follows(const struct summary *summary, const struct tally *tally, const struct sample *sample)
 {
-	return summary->last_counted_ms != INT64_MIN && summary->last_counted_ms == summary->last_ms &&
-	       sample->t_ms - summary->last_counted_ms == (int64_t)summary->interval_s * 1000;
+	return tally->last_counted_ms != INT64_MIN && tally->last_counted_ms == summary->last_ms &&
+	       sample->t_ms - tally->last_counted_ms == (int64_t)summary->interval_s * 1000;
 }
 
-static void add_stall(struct summary *summary, const struct sample *sample, bool is_next)
+static void add_stall(struct tally *tally, const struct sample *sample, bool is_next)
 {
 	uint64_t stall = sample->stall_ns == SAMPLE_UNKNOWN ? 0 : sample->stall_ns, part = stall;
 
 	if (stall >= STALL_MIN_NS) {
-		if (is_next && summary->last_stall_ns >= STALL_MIN_NS && stall > summary->last_stall_ns)
-			part -= summary->last_stall_ns;
-		summary->stalled_ns += part < sample->elapsed_ns ? part : sample->elapsed_ns;
+		if (is_next && tally->last_stall_ns >= STALL_MIN_NS && stall > tally->last_stall_ns)
+			part -= tally->last_stall_ns;
+		tally->stalled_ns += part < sample->elapsed_ns ? part : sample->elapsed_ns;
 	}
-	summary->last_stall_ns = stall;
+	tally->last_stall_ns = stall;
 }
 
-static void add_rate(
-	struct summary *summary, struct direction *direction, uint64_t bytes, uint64_t elapsed_ns)
+static void add_bytes(const struct tally *tally, unsigned window_samples, struct direction *direction,
+	uint64_t bytes, uint64_t elapsed_ns)
 {
-	unsigned slot = summary->chain % summary->window_samples;
+	unsigned slot = tally->chain % window_samples;
 	double rate;
 
-	direction->rates[direction->count++] = (double)bytes * 1e9 / (double)elapsed_ns;
 	direction->bytes += bytes;
 	direction->elapsed_ns += elapsed_ns;
-	if (summary->chain == 0)
+	if (tally->chain == 0)
 		direction->window_bytes = 0;
-	else if (summary->chain >= summary->window_samples)
+	else if (tally->chain >= window_samples)
 		direction->window_bytes -= direction->ring_bytes[slot];
 	direction->ring_bytes[slot] = bytes;
 	direction->window_bytes += bytes;
-	if (summary->chain + 1 < summary->window_samples)
+	if (tally->chain + 1 < window_samples)
 		return;
-	rate = (double)direction->window_bytes * 1e9 / (double)summary->window_ns;
+	rate = (double)direction->window_bytes * 1e9 / (double)tally->window_ns;
 	if (!(direction->worst_minute <= rate)) /* NAN gives way */
 		direction->worst_minute = rate;
 }
 
-static void add_window_time(struct summary *summary, uint64_t elapsed_ns, bool is_next)
+static void add_window_time(struct tally *tally, unsigned window_samples, uint64_t elapsed_ns, bool is_next)
 {
 	unsigned slot;
 
 	if (!is_next)
-		summary->chain = 0;
-	slot = summary->chain % summary->window_samples;
-	if (summary->chain == 0)
-		summary->window_ns = 0;
-	else if (summary->chain >= summary->window_samples)
-		summary->window_ns -= summary->ring_ns[slot];
-	summary->ring_ns[slot] = elapsed_ns;
-	summary->window_ns += elapsed_ns;
+		tally->chain = 0;
+	slot = tally->chain % window_samples;
+	if (tally->chain == 0)
+		tally->window_ns = 0;
+	else if (tally->chain >= window_samples)
+		tally->window_ns -= tally->ring_ns[slot];
+	tally->ring_ns[slot] = elapsed_ns;
+	tally->window_ns += elapsed_ns;
 }
 
-static void add_counted(struct summary *summary, const struct sample *sample)
+static void add_counted(const struct summary *summary, struct tally *tally, const struct sample *sample)
 {
-	bool is_next = follows(summary, sample);
+	bool is_next = follows(summary, tally, sample);
 
-	add_window_time(summary, sample->elapsed_ns, is_next);
-	add_rate(summary, &summary->write, sample->write_bytes, sample->elapsed_ns);
-	add_rate(summary, &summary->read, sample->read_bytes, sample->elapsed_ns);
-	if (sample->commits != SAMPLE_UNKNOWN)
-		summary->commit_rates[summary->commit_count++] = (double)sample->commits * 1e9 /
-								 (double)sample->elapsed_ns;
-	summary->chain++;
-	add_stall(summary, sample, is_next);
+	add_window_time(tally, summary->window_samples, sample->elapsed_ns, is_next);
+	add_bytes(tally, summary->window_samples, &tally->write, sample->write_bytes, sample->elapsed_ns);
+	add_bytes(tally, summary->window_samples, &tally->read, sample->read_bytes, sample->elapsed_ns);
+	tally->chain++;
+	add_stall(tally, sample, is_next);
 	if (sample->hist_bytes)
 		(void)hist_decode_add(
-			sample->hist, sample->hist_bytes, &summary->hist); /* else left as it was */
-	summary->samples++;
-	if (summary->from_ms == INT64_MIN)
-		summary->from_ms = sample->t_ms - (int64_t)summary->interval_s * 1000;
-	summary->to_ms = summary->last_counted_ms = sample->t_ms;
+			sample->hist, sample->hist_bytes, &tally->hist); /* else left as it was */
+	tally->samples++;
+	if (tally->from_ms == INT64_MIN)
+		tally->from_ms = sample->t_ms - (int64_t)summary->interval_s * 1000;
+	tally->to_ms = tally->last_counted_ms = sample->t_ms;
+}
+
+/* NAN is not kept: commits of a workload without. */
+static int keep_values(struct values *lists, const struct sample *sample)
+{
+	double elapsed_ns = (double)sample->elapsed_ns;
+	const double values[QUANTITY_COUNT] = { (double)sample->write_bytes * 1e9 / elapsed_ns,
+		(double)sample->read_bytes * 1e9 / elapsed_ns, known(sample->commits) * 1e9 / elapsed_ns,
+		known(sample->commit_p50_ns), known(sample->commit_p99_ns) };
+	int rc = 0;
+
+	for (int i = 0; i < QUANTITY_COUNT && rc == 0; i++)
+		rc = isnan(values[i]) ? 0 : make_room(&lists[i]);
+	for (int i = 0; i < QUANTITY_COUNT && rc == 0; i++)
+		if (!isnan(values[i]))
+			lists[i].items[lists[i].count++] = values[i];
+	return rc;
 }
 
 int summary_add(struct summary *summary, const struct sample *sample)
 {
-	int rc = make_room(summary);
+	int rc = 0;
 
+	if (summary_counts_whole(sample))
+		rc = keep_values(summary_counts(sample) ? summary->counted : summary->limited, sample);
 	if (rc < 0)
 		return rc;
 	add_time(summary, sample);
 	add_host(summary, sample);
 	if (summary_counts(sample))
-		add_counted(summary, sample);
+		add_counted(summary, &summary->window, sample);
+	if (summary_counts_whole(sample))
+		add_counted(summary, &summary->whole, sample);
 	summary->last_ms = sample->t_ms;
 	return 0;
 }
@@ -261,44 +283,109 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* @sorted has @count values, at least one. */
-static double nearest_rank(const double *sorted, size_t count, unsigned pct)
+static void sort(struct values *values)
 {
-	size_t rank = (count * pct + 99) / 100;
-
-	return sorted[rank ? rank - 1 : 0];
+	if (values->count)
+		qsort(values->items, values->count, sizeof(double), compare_doubles);
 }
 
-static double variation(const double *rates, size_t count)
-{
-	double sum = 0, squares = 0, mean;
+/* The sorted values of the samples that count and, unless NULL, those of the host-limited ones: walked as one
+ * list, so that neither is kept twice. */
+struct pair {
+	const struct values *a, *b;
+};
 
-	for (size_t i = 0; i < count; i++)
-		sum += rates[i];
-	mean = sum / (double)count;
-	for (size_t i = 0; i < count; i++)
-		squares += (rates[i] - mean) * (rates[i] - mean);
-	return mean > 0 ? sqrt(squares / (double)count) / mean : NAN;
+static size_t pair_count(struct pair pair)
+{
+	return pair.a->count + (pair.b ? pair.b->count : 0);
 }
 
-/* Sorting in place is fine: the order of time was used up by summary_add(). */
-static void read_rates(struct direction *direction, struct summary_rates *out)
+static double pair_at(struct pair pair, size_t rank)
 {
-	const double *rates = direction->rates;
-	size_t count = direction->count;
+	size_t a = 0, b = 0;
+
+	if (!pair.b || !pair.b->count)
+		return pair.a->items[rank];
+	for (;; rank--) {
+		bool from_b = b < pair.b->count &&
+			      (a == pair.a->count || pair.b->items[b] < pair.a->items[a]);
+		double value = from_b ? pair.b->items[b++] : pair.a->items[a++];
+
+		if (rank == 0)
+			return value;
+	}
+}
+
+/* NAN when there is none. */
+static double nearest_rank(struct pair pair, unsigned pct)
+{
+	size_t count = pair_count(pair), rank = (count * pct + 99) / 100;
+
+	return count ? pair_at(pair, rank ? rank - 1 : 0) : NAN;
+}
+
+static void add_squares(const struct values *values, double mean, double *sum)
+{
+	for (size_t i = 0; values && i < values->count; i++)
+		*sum += (values->items[i] - mean) * (values->items[i] - mean);
+}
+
+static double sum_of(const struct values *values)
+{
+	double sum = 0;
+
+	for (size_t i = 0; values && i < values->count; i++)
+		sum += values->items[i];
+	return sum;
+}
+
+static double variation(struct pair pair)
+{
+	double count = (double)pair_count(pair), mean = (sum_of(pair.a) + sum_of(pair.b)) / count,
+	       squares = 0;
+
+	add_squares(pair.a, mean, &squares);
+	add_squares(pair.b, mean, &squares);
+	return mean > 0 ? sqrt(squares / count) / mean : NAN;
+}
+
+static void read_rates(const struct direction *direction, struct pair rates, struct summary_rates *out)
+{
+	size_t count = pair_count(rates);
 
 	*out = (struct summary_rates){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
 	if (count == 0)
 		return;
-	qsort(direction->rates, count, sizeof(*rates), compare_doubles);
-	out->median = nearest_rank(rates, count, 50);
-	out->p1 = nearest_rank(rates, count, 1);
-	out->p5 = nearest_rank(rates, count, 5);
-	out->min = rates[0];
-	out->max = rates[count - 1];
+	out->median = nearest_rank(rates, 50);
+	out->p1 = nearest_rank(rates, 1);
+	out->p5 = nearest_rank(rates, 5);
+	out->min = pair_at(rates, 0);
+	out->max = pair_at(rates, count - 1);
 	out->mean = (double)direction->bytes * 1e9 / (double)direction->elapsed_ns;
-	out->cv = variation(rates, count);
+	out->cv = variation(rates);
 	out->worst_minute = direction->worst_minute;
+}
+
+static void read_part(const struct tally *tally, const struct values *counted, const struct values *limited,
+	struct summary_part *out)
+{
+	struct pair pairs[QUANTITY_COUNT];
+
+	for (int i = 0; i < QUANTITY_COUNT; i++)
+		pairs[i] = (struct pair){ &counted[i], limited ? &limited[i] : NULL };
+	*out = (struct summary_part){
+		.samples = tally->samples,
+		.stalled_s = tally->samples ? (double)tally->stalled_ns / 1e9 : NAN,
+		.lat_p99_ns = hist_percentile_ns(&tally->hist, 99),
+		.lat_p9999_ns = hist_percentile_ns(&tally->hist, 99.99),
+		.median_commits_per_s = nearest_rank(pairs[COMMIT_RATE], 50),
+		.median_commit_p50_ns = nearest_rank(pairs[COMMIT_P50], 50),
+		.median_commit_p99_ns = nearest_rank(pairs[COMMIT_P99], 50),
+		.from_ms = tally->from_ms,
+		.to_ms = tally->to_ms,
+	};
+	read_rates(&tally->write, pairs[WRITE_RATE], &out->write);
+	read_rates(&tally->read, pairs[READ_RATE], &out->read);
 }
 
 static double share_pct(uint64_t part_ns, uint64_t whole_ns)
@@ -311,13 +398,15 @@ static double mean_of(struct weighted mean)
 	return mean.weight > 0 ? mean.sum / mean.weight : NAN;
 }
 
+/* Sorting in place is fine: the order of time was used up by summary_add(). */
 void summary_read(struct summary *summary, struct summary_figures *out)
 {
+	for (int i = 0; i < QUANTITY_COUNT; i++) {
+		sort(&summary->counted[i]);
+		sort(&summary->limited[i]);
+	}
 	*out = (struct summary_figures){
-		.samples = summary->samples,
 		.interval_s = summary->interval_s,
-		.stalled_s = summary->samples ? (double)summary->stalled_ns / 1e9 : NAN,
-		.lat_p99_ns = hist_percentile_ns(&summary->hist, 99),
 		.host_limited_pct = share_pct(summary->host_limited_ns, summary->soak_ns),
 		.gap_pct = share_pct(summary->gap_ns, summary->soak_ns),
 		.host = {
@@ -327,14 +416,17 @@ void summary_read(struct summary *summary, struct summary_figures *out)
 			.lat_mean_ns = mean_of(summary->lat),
 			.device_lat_mean_ns = mean_of(summary->device_lat),
 		},
-		.from_ms = summary->from_ms,
-		.to_ms = summary->to_ms,
 	};
-	read_rates(&summary->write, &out->write);
-	read_rates(&summary->read, &out->read);
-	out->median_commits_per_s = NAN;
-	if (summary->commit_count) {
-		qsort(summary->commit_rates, summary->commit_count, sizeof(double), compare_doubles);
-		out->median_commits_per_s = nearest_rank(summary->commit_rates, summary->commit_count, 50);
-	}
+	read_part(&summary->window, summary->counted, NULL, &out->window);
+	read_part(&summary->whole, summary->counted, summary->limited, &out->whole);
+}
+
+bool summary_is_host_limited(const struct summary_figures *figures)
+{
+	return figures->window.samples == 0 && figures->whole.samples > 0;
+}
+
+const struct summary_part *summary_shown(const struct summary_figures *figures)
+{
+	return summary_is_host_limited(figures) ? &figures->whole : &figures->window;
 }

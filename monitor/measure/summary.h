@@ -8,7 +8,10 @@
  * samples that count, as many as make a minute (one when the interval is a minute or more). stalled_s is
  * never more than the truth: of a stall that an earlier sample told already only the growth is added (a
  * longer stall in the next sample is taken for the same one), and never more than the sample's own time.
- * gap_pct and host_limited_pct are shares of the wall time from the first to the last sample of the soak. */
+ * gap_pct and host_limited_pct are shares of the wall time from the first to the last sample of the soak.
+ *
+ * The whole soak is the same arithmetic with the host-limited samples counted too: what this host and drive did
+ * together, which on a busy or small host may be all there is. */
 #ifndef DRIVESOAK_SUMMARY_H
 #define DRIVESOAK_SUMMARY_H
 
@@ -21,8 +24,9 @@
 
 struct summary;
 
-/* Whether the headline figures take this sample. */
+/* Whether the headline figures take this sample, and whether the whole soak does. */
 bool summary_counts(const struct sample *sample);
+bool summary_counts_whole(const struct sample *sample);
 
 /* Figures in bytes per second over the samples that count; NAN when there is none. */
 struct summary_rates {
@@ -37,17 +41,31 @@ struct summary_host {
 	double lat_mean_ns, device_lat_mean_ns; /* by request, of samples that know both */
 };
 
-struct summary_figures {
+/* Over one choice of samples; what is not known is NAN or SAMPLE_UNKNOWN. */
+struct summary_part {
 	uint64_t samples; /* that count */
-	double interval_s;
 	struct summary_rates write, read;
-	double stalled_s;    /* time in stalls of 1 s or more */
-	uint64_t lat_p99_ns; /* over all samples that count, from the merged histograms; SAMPLE_UNKNOWN */
-	double host_limited_pct, gap_pct; /* of the soak's time */
-	double median_commits_per_s;	  /* NAN without commits */
-	struct summary_host host;
-	int64_t from_ms, to_ms; /* INT64_MIN when empty */
+	double stalled_s;		   /* time in stalls of 1 s or more */
+	uint64_t lat_p99_ns, lat_p9999_ns; /* over all samples that count, from the merged histograms */
+	double median_commits_per_s;	   /* NAN without commits */
+	double median_commit_p50_ns, median_commit_p99_ns; /* medians of the samples' percentiles */
+	int64_t from_ms, to_ms;				   /* INT64_MIN when empty */
 };
+
+struct summary_figures {
+	struct summary_part window; /* the headline */
+	struct summary_part whole;  /* host-limited samples too */
+	double interval_s;
+	double host_limited_pct, gap_pct; /* of the soak's time */
+	struct summary_host host;
+};
+
+/* To be said wherever summary_shown() gives the whole soak for want of anything else. */
+#define SUMMARY_HOST_LIMITED "host-limited: what this host and drive did together, not the drive alone"
+
+/* What a page shows: the headline, or the whole soak where the host was the limit in every sample. */
+const struct summary_part *summary_shown(const struct summary_figures *figures);
+bool summary_is_host_limited(const struct summary_figures *figures);
 
 /* @interval_s 1 or more. 0, -EINVAL or -ENOMEM. */
 int summary_new(uint32_t interval_s, struct summary **out);

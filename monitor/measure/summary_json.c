@@ -34,31 +34,35 @@ static void put_rates(const struct summary_rates *rates, const char *direction, 
 	}
 }
 
-static void put_window(const struct summary_figures *figures, struct json *json)
+static void put_window(const struct summary_part *part, struct json *json)
 {
 	json_key(json, "window");
 	json_object_open(json);
-	json_put_ms_as_s(json, "from_s", figures->from_ms);
-	json_put_ms_as_s(json, "to_s", figures->to_ms);
+	json_put_ms_as_s(json, "from_s", part->from_ms);
+	json_put_ms_as_s(json, "to_s", part->to_ms);
 	json_put_bool(json, "settled", false);
 	json_object_close(json);
 }
 
-static void put_figures(const struct summary_figures *figures, struct json *json)
+static void put_figures(
+	const struct summary_figures *figures, const struct summary_part *part, struct json *json)
 {
-	json_put_u64(json, "samples", figures->samples);
+	json_put_u64(json, "samples", part->samples);
 	json_put_double(json, "interval_s", figures->interval_s);
-	put_rates(&figures->write, "write", json);
-	json_put_double(json, "cv", figures->write.cv);
-	put_rates(&figures->read, "read", json);
-	json_put_double(json, "cv_read", figures->read.cv);
-	json_put_double(json, "median_commits_per_s", figures->median_commits_per_s);
-	json_put_double(json, "stalled_s", figures->stalled_s);
+	put_rates(&part->write, "write", json);
+	json_put_double(json, "cv", part->write.cv);
+	put_rates(&part->read, "read", json);
+	json_put_double(json, "cv_read", part->read.cv);
+	json_put_double(json, "median_commits_per_s", part->median_commits_per_s);
+	json_put_double(json, "median_commit_p50_ns", part->median_commit_p50_ns);
+	json_put_double(json, "median_commit_p99_ns", part->median_commit_p99_ns);
+	json_put_double(json, "stalled_s", part->stalled_s);
 	json_put_null(json, "collapses_per_h");
-	json_put_u64(json, "lat_p99_ns", figures->lat_p99_ns);
+	json_put_u64(json, "lat_p99_ns", part->lat_p99_ns);
+	json_put_u64(json, "lat_p9999_ns", part->lat_p9999_ns);
 	json_put_double(json, "host_limited_pct", figures->host_limited_pct);
 	json_put_double(json, "gap_pct", figures->gap_pct);
-	put_window(figures, json);
+	put_window(part, json);
 }
 
 static void put_steady(struct json *json)
@@ -81,9 +85,12 @@ void summary_each_reason(
 	char reason[128];
 
 	each(NOT_SETTLED, arg);
-	if (figures->samples == 0)
+	if (summary_is_host_limited(figures))
+		each("the host was the limit in every sample of the soak: none tells about the drive alone",
+			arg);
+	else if (figures->window.samples == 0)
 		each("no sample of the soak counts yet", arg);
-	else if (figures->to_ms - figures->from_ms < WINDOW_MIN_MS)
+	else if (figures->window.to_ms - figures->window.from_ms < WINDOW_MIN_MS)
 		each("the measured window is under 6 h", arg);
 	if (figures->host_limited_pct > HOST_LIMIT_MAX) {
 		(void)snprintf(reason, sizeof(reason),
@@ -106,10 +113,10 @@ static void put_reason(const char *reason, void *arg)
 void summary_json(const struct summary_figures *figures, struct json *json)
 {
 	json_object_open(json);
-	put_figures(figures, json);
+	put_figures(figures, &figures->window, json);
 	json_key(json, "whole_soak");
 	json_object_open(json);
-	put_figures(figures, json);
+	put_figures(figures, &figures->whole, json);
 	json_object_close(json);
 	json_put_string(json, "verdict", "NO VERDICT");
 	json_key(json, "verdict_reasons");

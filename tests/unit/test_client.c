@@ -72,7 +72,7 @@ static void test_a_run_as_json_has_all_names(void **state)
 	run.written_bytes = 9007199254740993ULL;
 	(void)snprintf(run.model, sizeof(run.model), "BAD \xff\"\x01");
 	assert_int_equal(export_figures(journal, &run, &figures), 0);
-	assert_int_equal(figures.samples, 11);
+	assert_int_equal(figures.window.samples, 11);
 	json_init(&json, &text);
 	export_run_json(&run, &figures, &json);
 	check_contains(text_string(&text),
@@ -248,6 +248,75 @@ static void test_the_summary_is_for_people(void **state)
 	text_fini(&text);
 }
 
+static void test_probe_verify_and_zeros_are_told(void **state)
+{
+	struct text text = TEXT_INIT;
+	struct summary_figures figures;
+
+	(void)state;
+	(void)snprintf(run.config_json, sizeof(run.config_json), "{\"payload\":\"zeros\"}");
+	(void)snprintf(run.probe_json, sizeof(run.probe_json),
+		"{\"kind\":\"depth-1\",\"share_of_median\":null,\"intended_ios_per_s\":null,\"ios_per_s\":"
+		"11904.4,"
+		"\"lat_p50_ns\":80000,\"lat_p99_ns\":120000,\"lat_p999_ns\":250000,\"lat_max_ns\":4200000},"
+		"{\"kind\":\"open-loop\",\"share_of_median\":0.5,\"intended_ios_per_s\":30000,"
+		"\"ios_per_s\":29999.6,\"lat_p50_ns\":90000,\"lat_p99_ns\":null}");
+	(void)snprintf(run.verify_json, sizeof(run.verify_json),
+		"{\"read_bytes\":1073741824,\"blocks\":65536,\"ledger_coverage_pct\":99.5,\"corrupt\":2,"
+		"\"torn\":0,\"misdirected\":0,\"stale\":1,\"unreadable\":0,\"error\":null}");
+	assert_int_equal(export_figures(journal, &run, &figures), 0);
+	report_summary_text(&run, &figures, &text);
+	check_contains(text_string(&text), "payload = zeros: every block is zeros.");
+	check_contains(text_string(&text),
+		"Commits\n    median        1 a second\n    p50           71 \xc2\xb5s\n");
+	check_contains(text_string(&text), "  Latency p99.99  ");
+	check_contains(text_string(&text),
+		"  depth 1                           -      11904     80 \xc2\xb5s    120 \xc2\xb5s");
+	check_contains(text_string(&text), "  50 % of the soak's rate       30000      30000");
+	check_contains(text_string(&text), "depth / IOPS and does not rank drives");
+	check_contains(text_string(&text), "Verification\n  Read back 1 GiB in 65536 blocks; the ledger "
+					   "knows the last write of 99.5 % of "
+					   "them.\n"
+					   "  BAD BLOCKS: 2 corrupt, 1 stale.\n");
+	text_fini(&text);
+	assert_int_equal(report_html(journal, &run, 1, FIXTURE_START_MS, "", &text), 0);
+	check_contains(text_string(&text), "<b class=\"bad\">Bad blocks: 2 corrupt, 1 stale.</b>");
+	check_contains(text_string(&text), "<tr><th scope=\"row\">depth 1</th><td class=\"num\"><span "
+					   "class=\"mute\">none</span></td><td class=\"num\">11904</td>");
+	check_contains(text_string(&text), "payload = zeros");
+	check_contains(text_string(&text), "Commits a second, median");
+	text_fini(&text);
+	/* A verification that found nothing, and one that was cut short. */
+	(void)snprintf(run.verify_json, sizeof(run.verify_json),
+		"{\"read_bytes\":16384,\"blocks\":1,\"corrupt\":0,\"error\":null}");
+	report_summary_text(&run, &figures, &text);
+	check_contains(text_string(&text), "Read back 16 KiB in 1 blocks.\n  No bad block.\n");
+	text_fini(&text);
+	(void)snprintf(
+		run.verify_json, sizeof(run.verify_json), "{\"blocks\":1,\"error\":\"No such <device>\"}");
+	report_add_verify(&run, &text);
+	check_contains(text_string(&text), "It ended early: No such &lt;device&gt;.");
+	check_contains(text_string(&text), "<b class=\"warn\">No bad block so far.</b>");
+	text_fini(&text);
+}
+
+static void test_host_limited_figures_are_marked(void **state)
+{
+	struct text text = TEXT_INIT;
+	struct summary_figures figures;
+
+	(void)state;
+	assert_int_equal(export_figures(journal, &run, &figures), 0);
+	figures.window = (struct summary_part){ .write = { .median = NAN }, .read = { .max = NAN } };
+	report_summary_text(&run, &figures, &text);
+	check_contains(text_string(&text),
+		"All figures are host-limited: what this host and drive did together, "
+		"not the drive alone.\n");
+	check_contains(text_string(&text), "    median        60 MiB/s\n");
+	check_contains(text_string(&text), "  - the host was the limit in every sample of the soak");
+	text_fini(&text);
+}
+
 /* Run the client in a shell with @state_directory as $S; its output, errors too, goes to output[]. */
 static int client(const char *arguments)
 {
@@ -392,6 +461,8 @@ int main(void)
 		CASE(test_settings_are_for_people),
 		CASE(test_the_timeline_keeps_gaps_and_extremes),
 		CASE(test_the_summary_is_for_people),
+		CASE(test_probe_verify_and_zeros_are_told),
+		CASE(test_host_limited_figures_are_marked),
 		CASE(test_exit_codes_and_words),
 		CASE(test_damaged_records_are_65),
 		CASE(test_the_config_names_the_state_directory),

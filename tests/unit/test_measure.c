@@ -130,20 +130,20 @@ static void test_figures_are_nearest_rank_over_rates(void **state)
 		assert_int_equal(summary_add(summary, &sample), 0);
 	}
 	summary_read(summary, &figures);
-	assert_int_equal(figures.samples, 200);
+	assert_int_equal(figures.window.samples, 200);
 	check_double(figures.interval_s, 10);
-	check_double(figures.write.median, 100);
-	check_double(figures.write.p1, 2);
-	check_double(figures.write.p5, 10);
-	check_double(figures.write.min, 1);
-	check_double(figures.write.max, 200);
-	check_double(figures.write.mean, 100.5);
-	check_double(figures.write.cv, sqrt((200.0 * 200 - 1) / 12) / 100.5);
-	check_double(figures.read.median, 7);
-	check_double(figures.read.cv, 0);
-	check_double(figures.read.worst_minute, 7);
-	assert_int_equal(figures.from_ms, FIXTURE_START_MS);
-	assert_int_equal(figures.to_ms, FIXTURE_START_MS + 2000000);
+	check_double(figures.window.write.median, 100);
+	check_double(figures.window.write.p1, 2);
+	check_double(figures.window.write.p5, 10);
+	check_double(figures.window.write.min, 1);
+	check_double(figures.window.write.max, 200);
+	check_double(figures.window.write.mean, 100.5);
+	check_double(figures.window.write.cv, sqrt((200.0 * 200 - 1) / 12) / 100.5);
+	check_double(figures.window.read.median, 7);
+	check_double(figures.window.read.cv, 0);
+	check_double(figures.window.read.worst_minute, 7);
+	assert_int_equal(figures.window.from_ms, FIXTURE_START_MS);
+	assert_int_equal(figures.window.to_ms, FIXTURE_START_MS + 2000000);
 	summary_free(summary);
 }
 
@@ -180,8 +180,8 @@ static void test_only_clean_soak_samples_count(void **state)
 		assert_int_equal(summary_new(10, &summary), 0);
 		assert_int_equal(summary_add(summary, &sample), 0);
 		summary_read(summary, &figures);
-		assert_int_equal(figures.samples, row[i].counts);
-		check_double(figures.write.median, row[i].counts ? 100 : NAN);
+		assert_int_equal(figures.window.samples, row[i].counts);
+		check_double(figures.window.write.median, row[i].counts ? 100 : NAN);
 		check_double(figures.gap_pct, row[i].gap_pct);
 		check_double(figures.host_limited_pct, row[i].host_limited_pct);
 		summary_free(summary);
@@ -202,11 +202,11 @@ static void test_worst_minute_is_a_window_of_consecutive_samples(void **state)
 	assert_int_equal(summary_new(10, &summary), 0);
 	add_all(summary, samples, 5);
 	summary_read(summary, &figures);
-	check_double(figures.write.worst_minute, NAN); /* 50 s are no minute */
+	check_double(figures.window.write.worst_minute, NAN); /* 50 s are no minute */
 	add_all(summary, samples + 5, 13);
 	summary_read(summary, &figures);
-	check_double(figures.write.worst_minute, 400); /* 24000 bytes in 60 s */
-	check_double(figures.write.median, 600);
+	check_double(figures.window.write.worst_minute, 400); /* 24000 bytes in 60 s */
+	check_double(figures.window.write.median, 600);
 	summary_free(summary);
 
 	/* The two zeros on either side of a paused sample are never in one window. */
@@ -214,7 +214,7 @@ static void test_worst_minute_is_a_window_of_consecutive_samples(void **state)
 	assert_int_equal(summary_new(10, &summary), 0);
 	add_all(summary, samples, 18);
 	summary_read(summary, &figures);
-	check_double(figures.write.worst_minute, 500);
+	check_double(figures.window.write.worst_minute, 500);
 	summary_free(summary);
 
 	/* The same with the row missing altogether, which is a gap of the soak too. */
@@ -222,7 +222,7 @@ static void test_worst_minute_is_a_window_of_consecutive_samples(void **state)
 	add_all(summary, samples, 8);
 	add_all(summary, samples + 9, 9);
 	summary_read(summary, &figures);
-	check_double(figures.write.worst_minute, 500);
+	check_double(figures.window.write.worst_minute, 500);
 	check_double(figures.gap_pct, 100 * 10 / 180.0);
 	summary_free(summary);
 }
@@ -248,7 +248,7 @@ static void test_worst_minute_at_long_and_odd_intervals(void **state)
 			assert_int_equal(summary_add(summary, &sample), 0);
 		}
 		summary_read(summary, &figures);
-		check_double(figures.write.worst_minute, 900.0 * (row[i].needed - 1) / row[i].needed);
+		check_double(figures.window.write.worst_minute, 900.0 * (row[i].needed - 1) / row[i].needed);
 		summary_free(summary);
 	}
 }
@@ -283,7 +283,7 @@ static void test_a_stall_over_several_samples_counts_once(void **state)
 			assert_int_equal(summary_add(summary, &sample), 0);
 		}
 		summary_read(summary, &figures);
-		check_double(figures.stalled_s, row[i].stalled_s);
+		check_double(figures.window.stalled_s, row[i].stalled_s);
 		summary_free(summary);
 	}
 }
@@ -308,7 +308,7 @@ static void test_gaps_are_shares_of_the_soak(void **state)
 	summary_read(summary, &figures);
 	check_double(figures.gap_pct, 100 * 60.0 / 90);
 	check_double(figures.host_limited_pct, 100 * 10.0 / 90);
-	assert_int_equal(figures.samples, 2);
+	assert_int_equal(figures.window.samples, 2);
 	summary_free(summary);
 }
 
@@ -358,7 +358,7 @@ static void test_what_the_host_did_is_told_of_the_samples_it_limited(void **stat
 	check_double(figures.host.steal_share, 0.125);
 	check_double(figures.host.throttled_share, 15.0 / 40);
 	check_double(figures.host.lat_mean_ns, (52000.0 + 3 * 200000) / 4);
-	assert_int_equal(figures.samples, 1);
+	assert_int_equal(figures.window.samples, 1);
 	summary_free(summary);
 }
 
@@ -372,7 +372,7 @@ static void test_latency_is_merged_over_samples_that_count(void **state)
 	(void)state;
 	assert_int_equal(summary_new(10, &summary), 0);
 	summary_read(summary, &figures);
-	assert_true(figures.lat_p99_ns == SAMPLE_UNKNOWN);
+	assert_true(figures.window.lat_p99_ns == SAMPLE_UNKNOWN);
 	for (unsigned i = 0; i < 4; i++) {
 		memset(&hist, 0, sizeof(hist));
 		/* 988 fast, 12 slow over three samples; the fourth is the host's fault and all slow */
@@ -383,7 +383,8 @@ static void test_latency_is_merged_over_samples_that_count(void **state)
 		assert_int_equal(summary_add(summary, &sample), 0);
 		sample.t_ms += 10000;
 		summary_read(summary, &figures);
-		assert_int_equal(figures.lat_p99_ns, hist_value_ns(hist_index(i < 2 ? 100000 : 9000000)));
+		assert_int_equal(
+			figures.window.lat_p99_ns, hist_value_ns(hist_index(i < 2 ? 100000 : 9000000)));
 	}
 	summary_free(summary);
 }
@@ -392,6 +393,97 @@ static void check_contains(const char *text, const char *part)
 {
 	if (!strstr(text, part))
 		fail_msg("no %s in %s", part, text);
+}
+
+/* Ten samples of 100..1000 bytes a second and ten of 50..950 in which the host was the limit. */
+static void test_the_whole_soak_counts_host_limited_samples_too(void **state)
+{
+	struct summary_figures figures;
+	struct summary *summary;
+
+	(void)state;
+	assert_int_equal(summary_new(10, &summary), 0);
+	for (unsigned i = 0; i < 20; i++) {
+		bool is_limited = i % 2 == 0;
+		uint64_t rate = (i / 2 + 1) * 100 - (is_limited ? 50 : 0);
+		struct sample sample = fixture_sample(FIXTURE_START_MS + (i + 1) * 10000, 10, rate * 10);
+
+		sample.flags = is_limited ? SAMPLE_FLAG_HOST_LIMIT : 0;
+		sample.commits = is_limited ? SAMPLE_UNKNOWN : 10 * (i + 1);
+		sample.stall_ns = i == 4 ? 3000000000 : 0;
+		assert_int_equal(summary_add(summary, &sample), 0);
+	}
+	summary_read(summary, &figures);
+	assert_false(summary_is_host_limited(&figures));
+	assert_ptr_equal(summary_shown(&figures), &figures.window);
+	assert_int_equal(figures.window.samples, 10);
+	assert_int_equal(figures.whole.samples, 20);
+	check_double(figures.window.write.median, 500);
+	check_double(figures.whole.write.median, 500);
+	check_double(figures.window.write.p5, 100);
+	check_double(figures.whole.write.p5, 50);
+	check_double(figures.window.write.mean, 550);
+	check_double(figures.whole.write.mean, 525);
+	check_double(figures.whole.write.min, 50);
+	check_double(figures.whole.write.max, 1000);
+	check_double(figures.whole.write.cv, 50 * sqrt((20.0 * 20 - 1) / 12) / 525);
+	/* The window has a hole at every other sample, the whole soak none. */
+	check_double(figures.window.write.worst_minute, NAN);
+	check_double(figures.whole.write.worst_minute, (50 + 100 + 150 + 200 + 250 + 300) / 6.0);
+	check_double(figures.window.stalled_s, 0);
+	check_double(figures.whole.stalled_s, 3);
+	check_double(figures.whole.median_commits_per_s, 10);
+	check_double(figures.host_limited_pct, 50);
+	summary_free(summary);
+}
+
+static void add_text(const char *reason, void *text)
+{
+	text_add(text, reason);
+	text_add(text, "|");
+}
+
+static void test_a_run_with_only_host_limited_samples_shows_the_whole_soak(void **state)
+{
+	struct summary_figures figures;
+	struct summary *summary;
+	struct text text = TEXT_INIT;
+	struct json json;
+
+	(void)state;
+	assert_int_equal(summary_new(10, &summary), 0);
+	for (unsigned i = 0; i < 8; i++) {
+		struct sample sample = fixture_sample(FIXTURE_START_MS + (i + 1) * 10000, 10, (i + 1) * 1000);
+
+		sample.flags = SAMPLE_FLAG_HOST_LIMIT | (i == 7 ? SAMPLE_FLAG_PARTIAL : 0);
+		assert_int_equal(summary_add(summary, &sample), 0);
+	}
+	summary_read(summary, &figures);
+	assert_true(summary_is_host_limited(&figures));
+	assert_ptr_equal(summary_shown(&figures), &figures.whole);
+	assert_int_equal(figures.window.samples, 0);
+	check_double(figures.window.write.median, NAN);
+	assert_int_equal(figures.whole.samples, 7);
+	check_double(figures.whole.write.median, 400);
+	check_double(figures.whole.write.worst_minute, 350);
+	summary_each_reason(&figures, add_text, &text);
+	check_contains(text_string(&text), "|the host was the limit in every sample of the soak: none tells");
+	text_fini(&text);
+	json_init(&json, &text);
+	summary_json(&figures, &json);
+	check_contains(
+		text_string(&text), "{\"samples\":0,\"interval_s\":10,\"median_write_bytes_per_s\":null,");
+	check_contains(text_string(&text),
+		"\"whole_soak\":{\"samples\":7,\"interval_s\":10,\"median_write_bytes_per_s\":400,");
+	text_fini(&text);
+	summary_free(summary);
+	/* Without any sample there is nothing to mark. */
+	assert_int_equal(summary_new(10, &summary), 0);
+	summary_read(summary, &figures);
+	assert_false(summary_is_host_limited(&figures));
+	check_double(figures.whole.write.median, NAN);
+	assert_true(figures.whole.lat_p99_ns == SAMPLE_UNKNOWN);
+	summary_free(summary);
 }
 
 static void test_summary_json_has_all_names(void **state)
@@ -420,7 +512,8 @@ static void test_summary_json_has_all_names(void **state)
 		"\"max_write_bytes_per_s\":105,\"worst_minute_write_bytes_per_s\":102.5,\"cv\":0.0166");
 	check_contains(text_string(&text), "\"median_read_bytes_per_s\":0.3,\"mean_read_bytes_per_s\":0.3,");
 	check_contains(text_string(&text),
-		"\"stalled_s\":0,\"collapses_per_h\":null,\"lat_p99_ns\":null,"
+		"\"median_commits_per_s\":1.1,\"median_commit_p50_ns\":71000,\"median_commit_p99_ns\":72000,"
+		"\"stalled_s\":0,\"collapses_per_h\":null,\"lat_p99_ns\":null,\"lat_p9999_ns\":null,"
 		"\"host_limited_pct\":0,\"gap_pct\":1.26,"
 		"\"window\":{\"from_s\":1796075400,\"to_s\":1796075460,\"settled\":false}");
 	check_contains(text_string(&text), ",\"whole_soak\":{\"samples\":6,\"interval_s\":10,");
@@ -503,6 +596,8 @@ int main(void)
 		cmocka_unit_test(test_gaps_are_shares_of_the_soak),
 		cmocka_unit_test(test_what_the_host_did_is_told_of_the_samples_it_limited),
 		cmocka_unit_test(test_latency_is_merged_over_samples_that_count),
+		cmocka_unit_test(test_the_whole_soak_counts_host_limited_samples_too),
+		cmocka_unit_test(test_a_run_with_only_host_limited_samples_shows_the_whole_soak),
 		cmocka_unit_test(test_summary_json_has_all_names),
 		cmocka_unit_test(test_an_empty_run_has_unknown_figures),
 		cmocka_unit_test(test_status_is_copied_whole),

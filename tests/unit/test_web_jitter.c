@@ -186,6 +186,26 @@ static void test_a_run_without_samples_has_its_column(void **state)
 	text_fini(&svg);
 }
 
+static void test_a_host_limited_column_is_grey_and_says_so(void **state)
+{
+	struct svg_jitter_column columns[2] = { make_column("evo-1", "evo"), make_column("pro-1", "pro") };
+	struct text svg = TEXT_INIT;
+
+	(void)state;
+	svg_jitter_inline(columns, 2, &svg);
+	assert_int_equal(count(text_string(&svg), "host-limited"), 0);
+	assert_int_equal(count(text_string(&svg), "height=\"494\""), 3);
+	text_fini(&svg);
+	columns[1].is_host_limited = true;
+	svg_jitter_inline(columns, 2, &svg);
+	assert_int_equal(count(text_string(&svg), "<path class=\"jit some s2 lim\""), 1);
+	assert_int_equal(count(text_string(&svg), "<path class=\"jit some s2\""), 1);
+	assert_int_equal(count(text_string(&svg), ">host-limited<"), 1);
+	assert_int_equal(count(text_string(&svg), "CV 12.3 %, host-limited"), 1);
+	assert_int_equal(count(text_string(&svg), "height=\"509\""), 3); /* room for the words */
+	text_fini(&svg);
+}
+
 static void test_many_samples_are_thinned_but_not_the_worst(void **state)
 {
 	enum { MANY = 30000 };
@@ -302,6 +322,7 @@ int main(void)
 		cmocka_unit_test(test_the_axis_falls_on_round_values),
 		cmocka_unit_test(test_names_are_text),
 		cmocka_unit_test(test_a_run_without_samples_has_its_column),
+		cmocka_unit_test(test_a_host_limited_column_is_grey_and_says_so),
 		cmocka_unit_test(test_many_samples_are_thinned_but_not_the_worst),
 		cmocka_unit_test(test_numbers_are_written_for_people),
 		cmocka_unit_test(test_flat_objects),

@@ -89,11 +89,17 @@
 
 	function makeCharts() {
 		const data = charts.dataset;
-		const fields = [data.field, 'lat_p50_ns', 'lat_p99_ns', 'lat_max_ns', 'host_limited'];
+		const shownLatencies = [['p50', 'lat_p50_ns'], ['p99', 'lat_p99_ns'], ['p99.99', 'lat_p9999_ns'], ['max', 'lat_max_ns']];
+		const commitLatencies = [['commit p50', 'commit_p50_ns'], ['commit p99', 'commit_p99_ns']];
+		const commits = 'commits' in data;
+		const second = data.second ?? null;
+		const fields = [data.field, second, ...shownLatencies.map(([, field]) => field), 'host_limited', 'probing', 'verifying',
+			'flushed', ...(commits ? ['commits_per_s', ...commitLatencies.map(([, field]) => field)] : [])].filter(Boolean);
 		const number = name => data[name] === undefined ? null : Number(data[name]);
 		const wholeRun = { from: number('fromMs'), to: number('toMs') };
 		let range = wholeRun;
-		let series = null, rate = null, latency = null, loading = 0, nextLoadMs = 0;
+		let series = null, loading = 0, nextLoadMs = 0;
+		const drawn = []; /* of each chart the dygraph and its options now */
 
 		charts.hidden = false;
 		/* The legend writes style attributes, which the content security policy refuses; ours is in the page. */
@@ -121,8 +127,8 @@
 			return gaps;
 		}
 
-		/* Spans in which the host was the limit, each as dark as its share of the bucket's time, in ms. */
-		function findLimited({ t_s: t, mean }, stepMs) {
+		/* Spans in which something held, the host the limit or a phase, each with its share of the bucket's time, in ms. */
+		function findSpans({ t_s: t, mean }, stepMs) {
 			const spans = [];
 			mean.forEach((share, i) => {
 				if (!share) return;
@@ -144,17 +150,25 @@
 			const main = of(data.field), t = main.t_s, at = i => new Date(t[i] * 1000);
 			const mib = value => value === null ? null : value / MIB;
 			const ms = value => value === null || value <= 0 ? null : value / 1e6;
+			const bar = (field, i, unit) => [unit(field.min[i]), unit(field.mean[i]), unit(field.max[i])];
+			const spansOf = name => findSpans(of(name), reply.bucket_s * 1000);
+			const all = list => list.flatMap(([, field]) => of(field).min.concat(of(field).max)).map(ms).filter(value => value !== null);
 			return {
 				stepMs: reply.bucket_s * 1000, fromMs: reply.from_s * 1000, toMs: reply.to_s * 1000,
-				rate: t.map((_, i) => [at(i), [mib(main.min[i]), mib(main.mean[i]), mib(main.max[i])]]),
-				latency: t.map((_, i) => [at(i), ms(of('lat_p50_ns').mean[i]), ms(of('lat_p99_ns').mean[i]),
-					ms(of('lat_max_ns').max[i])]),
+				rate: t.map((_, i) => [at(i), bar(main, i, mib), ...(second ? [bar(of(second), i, mib)] : [])]),
+				/* Of the longest the longest counts; a mean of it would say nothing. */
+				latency: t.map((_, i) => [at(i), ...shownLatencies.map(([name, field]) =>
+					ms(of(field)[name === 'max' ? 'max' : 'mean'][i]))]),
+				commits: commits ? t.map((_, i) => [at(i), bar(of('commits_per_s'), i, value => value)]) : null,
+				commitLatency: commits ? t.map((_, i) => [at(i), ...commitLatencies.map(([, field]) => ms(of(field).mean[i]))]) : null,
 				zeros: t.filter((_, i) => main.min[i] === 0).map(s => s * 1000),
 				gaps: findGaps(t, main.mean, reply.bucket_s * 1000),
-				limited: findLimited(of('host_limited'), reply.bucket_s * 1000),
-				top: Math.max(1, ...main.max.map(value => mib(value) ?? 0)),
-				latencyRange: rangeOf(['lat_p50_ns', 'lat_p99_ns', 'lat_max_ns'].flatMap(name => of(name).min.concat(of(name).max))
-					.map(ms).filter(value => value !== null)),
+				limited: spansOf('host_limited'), probing: spansOf('probing'), verifying: spansOf('verifying'),
+				flushed: t.filter((_, i) => of('flushed').max[i] > 0).map(s => s * 1000),
+				top: Math.max(1, ...[main, ...(second ? [of(second)] : [])].flatMap(field => field.max.map(value => mib(value) ?? 0))),
+				commitsTop: commits ? Math.max(1, ...of('commits_per_s').max.map(value => value ?? 0)) : 1,
+				latencyRange: rangeOf(all(shownLatencies)),
+				commitRange: commits ? rangeOf(all(commitLatencies)) : null,
 			};
 		}
 
@@ -163,7 +177,15 @@
 			told.charts.rate = { points: count(series.rate), zeros: series.zeros.length, gaps: series.gaps.length,
 				limitedS: series.limited.reduce((sum, { from, to, share }) => sum + (to - from) / 1000 * share, 0),
 				bucketS: series.stepMs / 1000, lastMs: series.rate.findLast(row => row[1][1] !== null)?.[0].getTime() };
+			if (second) told.charts.rate.secondPoints = series.rate.filter(row => row[2][1] !== null && row[2][1] > 0).length;
+			const lasts = spans => spans.reduce((sum, { from, to, share }) => sum + (to - from) / 1000 * share, 0);
+			Object.assign(told.charts.rate, { probeS: lasts(series.probing), verifyS: lasts(series.verifying),
+				flushes: series.flushed.length });
 			told.charts.latency = { points: count(series.latency) };
+			if (commits) {
+				told.charts.commits = { points: count(series.commits) };
+				told.charts['commit-latency'] = { points: count(series.commitLatency) };
+			}
 			told.range = range;
 			for (const [id, values] of Object.entries(told.charts))
 				for (const [name, value] of Object.entries(values))
@@ -197,7 +219,17 @@
 				ctx.globalAlpha = 0.1 + 0.18 * share;
 				shade(ctx, area, g, from, to, css('--warn'));
 			}
+			for (const [spans, colour] of [[series.probing, '--s4'], [series.verifying, '--ok']])
+				for (const { from, to, share } of spans) {
+					ctx.globalAlpha = 0.16 * share;
+					shade(ctx, area, g, from, to, css(colour));
+				}
 			ctx.globalAlpha = 1;
+			ctx.fillStyle = css('--ink-2');
+			for (const ms of series.flushed) {
+				const x = g.toDomXCoord(ms - series.stepMs / 2);
+				if (x >= area.x && x <= area.x + area.w) ctx.fillRect(x - 1, area.y, 2, 7);
+			}
 			for (const [fromMs, toMs] of series.gaps) shade(ctx, area, g, fromMs, toMs, hatchStyle(ctx));
 			ctx.restore();
 		}
@@ -215,14 +247,21 @@
 		const isSparse = () => series.rate.length < charts.clientWidth / 8;
 
 		function showReadout(event, ms, points, row) {
-			const [, [min, mean, max]] = series.rate[row], [, p50, p99, top] = series.latency[row];
+			const [, ...rates] = series.rate[row];
+			const latencies = (list, values) => list.map(([name], i) => part(name, values?.[i + 1] ?? null, 'ms'));
+			const isIn = spans => spans.some(({ from, to }) => ms > from && ms <= to);
 			const wide = series.stepMs > intervalS * 1000;
 			const part = (name, value, unit) => value === null ? '' : ` ${name} <b>${three(value)}</b> ${unit}`;
 			const limited = series.limited.find(({ from, to }) => ms > from && ms <= to);
 			const texts = [`<b>${utc(ms)}</b> UTC`];
-			if (mean === null) texts.push('no data');
-			else texts.push(part('', mean, 'MiB/s') + (wide ? ` (${three(min)} to ${three(max)})` : ''));
-			texts.push(part('p50', p50, 'ms'), part('p99', p99, 'ms'), part('max', top, 'ms'));
+			if (rates.every(([, mean]) => mean === null)) texts.push('no data');
+			else rates.forEach(([min, mean, max], i) => mean !== null && texts.push(part(second ? ['write', 'read'][i] : '', mean, 'MiB/s') +
+				(wide ? ` (${three(min)} to ${three(max)})` : '')));
+			texts.push(...latencies(shownLatencies, series.latency[row]));
+			if (commits) texts.push(part('', series.commits[row][1][1], 'commits/s'), ...latencies(commitLatencies, series.commitLatency[row]));
+			if (isIn(series.probing)) texts.push('probe');
+			if (isIn(series.verifying)) texts.push('verification');
+			if (series.flushed.includes(ms)) texts.push('the drive was flushed');
 			if (limited) texts.push('host was the limit' + (limited.share < 1 ? ` ${group(limited.share * 100, 0)} % of it` : ''));
 			readout.innerHTML = texts.filter(Boolean).map(text => `<span>${text}</span>`).join('');
 		}
@@ -244,16 +283,30 @@
 		function rateOptions() {
 			return {
 				...common(), file: series.rate, customBars: true, fillAlpha: Number(css('--band-o')),
-				colors: [css('--line')], strokeWidth: 1.4,
+				labels: second ? ['time', 'write', 'read'] : ['time', 'rate'],
+				colors: second ? [css('--line'), css('--s3')] : [css('--line')], strokeWidth: 1.4,
 				/* A little below 0, so that the dots of real zeros are whole. */
 				valueRange: [-0.03 * series.top, 1.08 * series.top],
 			};
 		}
 		function latencyOptions() {
 			return {
-				...common(), file: series.latency, colors: [css('--s1'), css('--s2'), css('--s3')], logscale: true,
-				valueRange: series.latencyRange,
-				series: { p99: { strokePattern: [7, 2] }, max: { strokePattern: [2, 2] } }, strokeWidth: 1.2,
+				...common(), file: series.latency, colors: [css('--s1'), css('--s2'), css('--s4'), css('--s3')], logscale: true,
+				labels: ['time', ...shownLatencies.map(([name]) => name)], valueRange: series.latencyRange, strokeWidth: 1.2,
+				series: { p99: { strokePattern: [7, 2] }, 'p99.99': { strokePattern: [9, 2, 2, 2] }, max: { strokePattern: [2, 2] } },
+			};
+		}
+		function commitsOptions() {
+			return {
+				...common(), file: series.commits, customBars: true, fillAlpha: Number(css('--band-o')), colors: [css('--s2')],
+				labels: ['time', 'commits'], strokeWidth: 1.4, valueRange: [-0.03 * series.commitsTop, 1.08 * series.commitsTop],
+			};
+		}
+		function commitLatencyOptions() {
+			return {
+				...common(), file: series.commitLatency, colors: [css('--s1'), css('--s2')], logscale: true, strokeWidth: 1.2,
+				labels: ['time', ...commitLatencies.map(([name]) => name)], valueRange: series.commitRange,
+				series: { 'commit p99': { strokePattern: [7, 2] } },
 			};
 		}
 		const zoomed = (minMs, maxMs) => {
@@ -281,24 +334,25 @@
 		function create() {
 			const axes = y => ({ y: { axisLabelWidth: 50, ...y }, x: { axisLabelWidth: 62 } });
 			const fixed = { interactionModel: interaction(), zoomCallback: zoomed };
-			rate = new Dygraph(document.getElementById('rate'), series.rate, { ...rateOptions(), ...fixed,
-				labels: ['time', 'rate'], axes: axes({ axisLabelFormatter: axisLabel, pixelsPerLabel: 22 }),
-				plotter: [Dygraph.Plotters.errorPlotter, Dygraph.Plotters.linePlotter, zeroPlotter] });
-			latency = new Dygraph(document.getElementById('latency'), series.latency, { ...latencyOptions(), ...fixed,
-				labels: ['time', 'p50', 'p99', 'max'],
-				axes: axes({ ticker: logTicks }) });
-			Dygraph.synchronize(rate, latency, { selection: true, zoom: false });
+			const linear = { axisLabelFormatter: axisLabel, pixelsPerLabel: 22 }, log = { ticker: logTicks };
+			const bars = [Dygraph.Plotters.errorPlotter, Dygraph.Plotters.linePlotter];
+			const add = (id, options, y, more) => drawn.push({ id, options, graph: new Dygraph(document.getElementById(id),
+				options().file, { ...options(), ...fixed, axes: axes(y), ...more }) });
+			add('rate', rateOptions, linear, { plotter: [...bars, zeroPlotter] });
+			add('latency', latencyOptions, log);
+			if (commits) {
+				add('commits', commitsOptions, linear, { plotter: bars });
+				add('commit-latency', commitLatencyOptions, log);
+			}
+			Dygraph.synchronize(...drawn.map(({ graph }) => graph), { selection: true, zoom: false });
 		}
 		function draw() {
-			if (!rate) {
-				create();
-			} else {
-				const { highlightCallback: _, ...rest } = rateOptions();
-				const { highlightCallback: __, ...others } = latencyOptions();
-				rate.updateOptions(rest);
-				latency.updateOptions(others);
+			if (!drawn.length) create();
+			else for (const { graph, options } of drawn) {
+				const { highlightCallback: _, ...rest } = options();
+				graph.updateOptions(rest);
 			}
-			for (const id of ['rate', 'latency'])
+			for (const { id } of drawn)
 				document.getElementById(`${id}-step`).textContent =
 					`, ${series.stepMs > intervalS * 1000 ? span(series.stepMs / 1000) + ' a point' : 'each sample'}`;
 			tell();
