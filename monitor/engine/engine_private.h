@@ -74,6 +74,7 @@ struct worker {
 	uint64_t completed;
 	unsigned wait_least, learn_reaps, learn_sum; /* see wait_learn() */
 	bool is_learning;
+	unsigned failures_in_row; /* requests since the last that succeeded */
 	/* Paced only: slots without work, and when the next request is due. */
 	unsigned *idle, idle_count;
 	double due_ns, pace_ns;

@@ -22,6 +22,8 @@
 #define LEARN_EVERY	 1000u
 #define WAIT_DEPTH_SHARE 8u
 
+#define FAILURE_PAUSE_NS (10 * NS_PER_MS)
+
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 
 static void counter_add(_Atomic uint64_t *counter, uint64_t value)
@@ -330,6 +332,7 @@ static void slot_fail(struct worker *worker, struct slot *slot, int error, uint6
 		worker->fill_error = error;
 		return;
 	}
+	worker->failures_in_row++;
 	counter_add(&worker->counters.errors, 1);
 	error_keep(engine, slot, error, now_ns);
 }
@@ -338,6 +341,7 @@ static void slot_count(struct worker *worker, struct slot *slot, uint64_t now_ns
 {
 	struct worker_counters *counters = &worker->counters;
 
+	worker->failures_in_row = 0;
 	if (slot->verb == RING_SYNC) {
 		counter_add(&counters->commits, 1);
 		counter_add(&counters->commit_lat[hist_index(now_ns - slot->write_ns)], 1);
@@ -532,6 +536,9 @@ static int worker_loop(struct worker *worker)
 			continue;
 		wait_learn(worker, (unsigned)rc);
 		rc = batch_handle(worker, (unsigned)rc);
+		/* A target that refuses everything at once would be asked millions of times a second. */
+		if (worker->failures_in_row >= worker->depth)
+			pace_sleep(FAILURE_PAUSE_NS);
 	}
 	return rc;
 }

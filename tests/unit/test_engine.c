@@ -355,6 +355,47 @@ static void test_failed_writes_are_counted_and_kept_and_the_run_goes_on(void **s
 	engine_free(engine);
 }
 
+/* Everything fails at once, as on a filesystem that was shut down. */
+static int failing_reap(
+	struct ring *opaque, unsigned least, uint64_t timeout_ns, struct ring_completion *out, unsigned most)
+{
+	struct scripted *ring = (struct scripted *)opaque;
+	unsigned count = ring->count;
+
+	(void)least;
+	(void)timeout_ns;
+	(void)most;
+	for (unsigned i = 0; i < count; i++) {
+		out[i].slot = ring->queue[i].slot;
+		out[i].result = -EROFS;
+	}
+	ring->count = 0;
+	return (int)count;
+}
+
+static void test_a_target_that_refuses_everything_is_not_hammered(void **state)
+{
+	static const int no_fds[FILES] = { -1, -1, -1 };
+	static struct engine_totals totals;
+	const struct fixture fixture = { .fds = { 0 } };
+	struct engine_job job = job_make(&fixture, ENGINE_AUTO);
+	struct ring_ops ops = scripted_ops;
+	struct engine *engine;
+
+	(void)state;
+	ops.reap = failing_reap;
+	job.fds = no_fds;
+	job.ops = &ops;
+	engine = engine_make(&job);
+	sleep_ms(300);
+	assert_true(engine_stop(engine, NS_PER_S));
+	engine_read(engine, &totals);
+	engine_free(engine);
+	/* Nine in flight every 10 ms, and one round more at each end. */
+	assert_in_range(totals.errors, 9, 9 * 35);
+	assert_int_equal(totals.write_ios, 0);
+}
+
 static void test_a_full_target_ends_the_fill_at_the_first_refused_byte(void **state)
 {
 	static struct engine_totals totals;
@@ -645,6 +686,7 @@ int main(void)
 		cmocka_unit_test(test_libaio_fills_and_soaks),
 		cmocka_unit_test(test_short_and_refused_writes_are_finished_and_counted_once),
 		cmocka_unit_test(test_failed_writes_are_counted_and_kept_and_the_run_goes_on),
+		cmocka_unit_test(test_a_target_that_refuses_everything_is_not_hammered),
 		cmocka_unit_test(test_a_full_target_ends_the_fill_at_the_first_refused_byte),
 		cmocka_unit_test(test_a_stall_runs_the_clock_and_a_hung_engine_says_so),
 		cmocka_unit_test(test_the_recorded_seed_repeats_the_blocks),
