@@ -337,7 +337,7 @@ void page_add_figure_cell(
 		return;
 	}
 	text_addf(text,
-		"<td class=\"num off\" data-l=\"%s\">%s<span class=\"u2\" title=\"" SUMMARY_HOST_LIMITED
+		"<td class=\"num off\" data-l=\"%s\">%s<span class=\"limword\" title=\"" SUMMARY_HOST_LIMITED
 		"\">host-limited</span></td>",
 		label, value);
 }

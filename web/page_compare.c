@@ -131,13 +131,13 @@ static void add_figure_row(struct call *call, const struct compare *compare, siz
 	text_addf(body,
 		"<tr><th scope=\"row\" class=\"nw\"><svg class=\"key\" viewBox=\"0 0 11 11\" "
 		"aria-hidden=\"true\"><rect "
-		"class=\"f%u\" width=\"11\" height=\"11\"/></svg><a href=\"run/",
-		compare_colour(call->site, run->drive));
+		"class=\"f%u%s\" width=\"11\" height=\"11\"/></svg><a href=\"run/",
+		compare_colour(call->site, run->drive), compare->runs[at].is_host_limited ? " lim" : "");
 	page_add_segment(body, run->id);
 	text_add(body, "\">");
 	text_add_html(body, run->label[0] ? run->label : run->drive);
 	text_addf(body, "</a>%s</th>",
-		compare->runs[at].is_host_limited ? "<span class=\"u2\">host-limited</span>" : "");
+		compare->runs[at].is_host_limited ? "<span class=\"limword\">host-limited</span>" : "");
 	for (size_t i = 0; i < figure_count; i++) {
 		bool is_best = find_best(compare, &figures[i]) == at;
 

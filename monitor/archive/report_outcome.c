@@ -41,7 +41,7 @@ void report_add_probe(const struct run_record *run, struct text *out)
 		return;
 	text_add(out,
 		"<h3>Probe: latency at rates below the limit</h3>\n<div class=\"scroll\" tabindex=\"0\" "
-		"role=\"region\" aria-label=\"Table of the probe\"><table class=\"probe\"><thead><tr><th "
+		"role=\"region\" aria-label=\"Table of the probe\"><table><thead><tr><th "
 		"scope=\"col\">Step</th><th scope=\"col\" class=\"num\">Intended<br>I/O a second</th><th "
 		"scope=\"col\" class=\"num\">Reached<br>I/O a second</th><th scope=\"col\" "
 		"class=\"num\">p50</th><th scope=\"col\" class=\"num\">p99</th><th scope=\"col\" "

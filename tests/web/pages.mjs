@@ -10,7 +10,7 @@ import { createRequire } from 'node:module';
 const { chromium } = createRequire(import.meta.url)(process.env.PLAYWRIGHT);
 const [program, folder] = process.argv.slice(2);
 const pictures = process.env.SCREENSHOTS;
-const SAMPLES = 900, DOWN = SAMPLES / 20, FILL = 60, LIMITED = 40; // as serve_fixture lays them out
+const SAMPLES = 900, DOWN = SAMPLES / 20, FILL = 60, LIMITED = 40, PROBE = 40; // as serve_fixture lays them out
 
 mkdirSync(pictures, { recursive: true });
 const server = spawn(program, [folder, String(SAMPLES)], { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -110,6 +110,68 @@ const tests = {
 		await close(page);
 	},
 
+	async 'commits, reads, probe and what the verification found are shown'() {
+		const page = await open(`run/${idOf('mistral')}`, { width: 2400 });
+		await charted(page);
+		const charts = await chartsOf(page);
+		// Reads from the soak to the end of the verification, commits until it; the bands are as long as the phases.
+		assert.equal(charts.rate.secondPoints, SAMPLES - FILL - DOWN - 3);
+		assert.deepEqual([charts.rate.probeS, charts.rate.verifyS], [PROBE, PROBE]);
+		assert.equal(charts.rate.flushes, Math.floor((SAMPLES - 1) / 120) - 1); // one fell into the time it was down
+		assert.equal(charts.commits.points, SAMPLES - FILL - DOWN - PROBE);
+		assert.equal(charts['commit-latency'].points, charts.commits.points);
+		const legend = await page.locator('#charts').innerText();
+		for (const words of ['writes, mean', 'reads, mean', 'probe', 'verification', 'drive flushed for the ledger', 'p99.99'])
+			assert.ok(legend.includes(words), words);
+		const cell = async name => (await page.locator('#figures tr', { hasText: name }).locator('td.num').innerText());
+		assert.match(await cell('Commits, median'), /^2 4[2-4]0$/);
+		assert.equal(await cell('Commit p50, median'), '0.31');
+		assert.equal(await cell('Commit p99, median'), '2.15');
+		assert.ok(Math.abs(await cell('Writes: Median') / 2 - await cell('Reads: Median')) < 1);
+		assert.ok(Number(await cell('p99.99 latency')) >= Number(await cell('p99 latency')));
+		const rows = await page.locator('#probe tbody tr').allInnerTexts();
+		assert.equal(rows.length, 4);
+		assert.match(rows[0], /^depth 1\s+none\s+11904\s+80 µs\s+120 µs\s+250 µs\s+4.2 ms$/);
+		assert.match(rows[3], /^90 % of the soak's rate\s+53100\s+52011\s+410 µs\s+18 ms\s+61 ms\s+93 ms$/);
+		assert.match(await page.locator('#probe').innerText(), /intended time.*depth \/ IOPS and does not rank drives/s);
+		assert.match(await page.locator('#verify').innerText(), /Read back 69.8 GiB in 4577636 blocks; .* 98.7 % of them/);
+		const bad = page.locator('#verify .bad');
+		assert.equal(await bad.innerText(), 'Bad blocks: 2 corrupt, 1 stale.');
+		assert.match(await page.locator('#zeros').innerText(), /payload = zeros/);
+		assert.match(await page.locator('#events').innerText(), /corrupt block at byte 49152/);
+		await page.locator('#commits').scrollIntoViewIfNeeded();
+		const box = await page.locator('#commits').boundingBox();
+		await page.mouse.move(box.x + box.width * 0.3, box.y + 60);
+		await page.waitForFunction(() => /write .*MiB\/s.*read .*MiB\/s.*p99\.99.*2.4\d\d commits\/s.*commit p50 0\.31 ms/s
+			.test(document.getElementById('readout').innerText));
+		await close(page);
+	},
+
+	async 'a run in which the host was always the limit has its figures and dots, marked'() {
+		const words = /host-limited: what this host and drive did together, not the drive alone/;
+		let page = await open(`run/${idOf('sparrow')}`);
+		await charted(page);
+		const row = name => page.locator('#figures tr', { hasText: name });
+		const median = Number(await row('Median').locator('td.num').innerText());
+		assert.ok(median > 600 && median < 800, `median ${median}`);
+		assert.equal(await row('Samples').locator('td.num').innerText(), String(SAMPLES - FILL - DOWN));
+		assert.match(await page.locator('#figures').innerText(), words);
+		assert.match(await page.locator('#hostlimit').innerText(), words);
+		assert.match(await page.locator('#verdict').innerText(), /the host was the limit in every sample/);
+		await close(page);
+		page = await open(`compare?runs=${idOf('sparrow')},${idOf('halden')}`);
+		assert.match(await page.locator('.limited').innerText(), words);
+		assert.equal(await page.locator('.jit.lim').count(), 1);
+		assert.ok(await page.locator('.jit.lim').evaluate(path => path.getAttribute('d').split('h0').length > 500));
+		const colour = await page.locator('.jit.lim').evaluate(path => getComputedStyle(path).stroke);
+		assert.equal(colour, 'rgb(98, 107, 117)'); // --ink-3
+		assert.equal(await page.locator('.chart text', { hasText: 'host-limited' }).count(), 1);
+		await close(page);
+		page = await open('runs');
+		assert.match(await page.locator('#runs tr', { hasText: 'sparrow' }).innerText(), /host-limited/);
+		await close(page);
+	},
+
 	async 'a new sample appears without a reload'() {
 		const page = await open('drive/corvid', { width: 2400 });
 		await charted(page);
@@ -133,7 +195,7 @@ const tests = {
 			.querySelector('[data-l="Written"]').innerText !== text, before, { timeout: 20000 });
 		assert.match(await page.locator('#strip').innerText(), /data\s+[0-3] s\s+old/);
 		// Trouble first, each with its reason beside it.
-		assert.deepEqual(await page.locator('.drives .state').allInnerTexts(), ['stalled', 'soaking', 'idle', 'done']);
+		assert.deepEqual(await page.locator('.drives .state').allInnerTexts(), ['failed', 'stalled', 'soaking', 'idle', 'done', 'done']);
 		assert.match(await page.locator('.drives tbody', { hasText: 'borealis' }).innerText(), /hard resetting link/);
 		await close(page);
 	},
@@ -207,12 +269,12 @@ const tests = {
 
 	async 'no page scrolls sideways at 360 pixels; pictures of all'() {
 		const paths = { overview: '', runs: 'runs', compare: 'compare', events: 'events', run: 'drive/corvid',
-			done: `run/${idOf('halden')}`, idle: 'drive/tessera' };
+			done: `run/${idOf('halden')}`, idle: 'drive/tessera', mixed: `run/${idOf('mistral')}`, limited: `run/${idOf('sparrow')}` };
 		for (const [name, path] of Object.entries(paths))
 			for (const width of [1400, 360])
 				for (const colorScheme of ['light', 'dark']) {
 					const page = await open(path, { width, height: width === 360 ? 740 : 1000, colorScheme });
-					if (['run', 'done'].includes(name)) await charted(page);
+					if (['run', 'done', 'mixed', 'limited'].includes(name)) await charted(page);
 					const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 					const culprits = await page.evaluate(() => [...document.querySelectorAll('main *')]
 						.filter(element => !element.closest('.scroll, .plot') && element.getBoundingClientRect().right > innerWidth + 1)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* serve_fixture FOLDER [SAMPLES] - a server over made-up runs, for the browser test and for looking at the pages:
- * four drives in four states, a fill, a soak with real zeros, a pause and a time when the service was down; the
+ * six drives in their states, a fill, a soak with real zeros, a pause and a time when the service was down; the
+ * fifth mixes reads in, commits, was probed and verified with findings, the sixth has only host-limited samples; the
  * first drive gets a new sample each second until standard input closes. Prints the URL first. */
 #include <math.h>
 #include <poll.h>
@@ -16,11 +17,14 @@
 #include "engine/hist.h"
 #include "web/server.h"
 
-#define DRIVES	      4
+#define DRIVES	      6
 #define MIB	      1048576.0
 #define INTERVAL_S    1
 #define FILL_COUNT    60
 #define LIMITED_COUNT 40
+#define PROBE_COUNT   40 /* then as many samples of verification */
+#define MIXED	      4
+#define LIMITED	      5
 
 static char nothing[] = "", loopback[] = "127.0.0.1:0", root[] = "/";
 static char *listen_items[] = { loopback };
@@ -44,6 +48,9 @@ static const struct made {
 		480, 90, RUN_STALLED, PHASE_SOAK },
 	{ (char[]){ "tessera" }, "", "", "", "start = manual: waits for drivesoak start", NAN, NAN, RUN_IDLE,
 		PHASE_PREPARE },
+	{ (char[]){ "mistral" }, "", "Mistral P5 2 TB", "MP5-1120", "the verification found bad blocks", 610,
+		30, RUN_FAILED, PHASE_VERIFY },
+	{ (char[]){ "sparrow" }, "small host", "Sparrow 1 TB", "SP-3", "", 700, 60, RUN_DONE, PHASE_DONE },
 };
 
 static uint64_t seed = 88172645463325252;
@@ -84,7 +91,10 @@ static struct sample make_sample(const struct made *drive, int64_t t_ms, int i, 
 		.temp_c = 41,
 		.run_delay_share = 0.004,
 		.device_lat_mean_ns = SAMPLE_UNKNOWN,
-		.lat_mean_ns = SAMPLE_UNKNOWN };
+		.lat_mean_ns = SAMPLE_UNKNOWN,
+		.commits = SAMPLE_UNKNOWN,
+		.commit_p50_ns = SAMPLE_UNKNOWN,
+		.commit_p99_ns = SAMPLE_UNKNOWN };
 	double mib = drive->level_mib + drive->spread_mib * (noise() + noise()) / 2;
 
 	if (i < FILL_COUNT) {
@@ -114,6 +124,43 @@ static struct sample make_sample(const struct made *drive, int64_t t_ms, int i, 
 	return sample;
 }
 
+/* Half of it reads, commits beside them, a flush now and then; probe and verification at the end. */
+static void mix(struct sample *sample, int i, int count)
+{
+	sample->commits = sample->commit_p50_ns = sample->commit_p99_ns = SAMPLE_UNKNOWN;
+	if (sample->phase == PHASE_FILL)
+		return;
+	sample->read_bytes = sample->write_bytes / 2;
+	sample->read_ios = sample->write_ios / 2;
+	if (i % 120 == 0)
+		sample->flags |= SAMPLE_FLAG_FLUSH;
+	sample->commits = 2400 + (uint64_t)(i % 7) * 10;
+	sample->commit_p50_ns = 310000;
+	sample->commit_p99_ns = 2150000;
+	if (i < count - 2 * PROBE_COUNT)
+		return;
+	sample->phase = PHASE_PROBE;
+	sample->write_bytes /= 2;
+	sample->read_bytes /= 2;
+	if (i < count - PROBE_COUNT)
+		return;
+	sample->phase = PHASE_VERIFY;
+	sample->state = SAMPLE_VERIFYING;
+	sample->read_bytes = 1500 * (uint64_t)MIB;
+	sample->write_bytes = sample->write_ios = 0;
+	sample->commits = sample->commit_p50_ns = sample->commit_p99_ns = SAMPLE_UNKNOWN;
+}
+
+static void adapt(struct sample *sample, const struct made *drive, int i, int count)
+{
+	if (drive == &made[MIXED])
+		mix(sample, i, count);
+	if (drive != &made[LIMITED] || sample->phase != PHASE_SOAK)
+		return;
+	sample->flags |= SAMPLE_FLAG_HOST_LIMIT;
+	sample->run_delay_share = 0.22;
+}
+
 static struct sample make_down(int64_t t_ms, unsigned seconds)
 {
 	struct sample sample;
@@ -123,6 +170,36 @@ static struct sample make_down(int64_t t_ms, unsigned seconds)
 	sample.elapsed_ns = seconds * NS_PER_S;
 	sample.phase = PHASE_SOAK;
 	return sample;
+}
+
+/* Settings and outcomes of the run that was probed and verified. */
+static void add_outcomes(struct run_record *run)
+{
+	static const char config_json[] =
+		"{\"workload\":\"random-mixed\",\"block_bytes\":16384,\"queue_depth\":128,\"read_pct\":33,"
+		"\"fsync_every\":8,\"payload\":\"zeros\",\"verify\":\"end\"}";
+	static const char probe_json[] =
+		"{\"kind\":\"depth-1\",\"share_of_median\":null,\"intended_ios_per_s\":null,\"ios_per_s\":"
+		"11904,"
+		"\"lat_p50_ns\":80000,\"lat_p99_ns\":120000,\"lat_p999_ns\":250000,\"lat_max_ns\":4200000},"
+		"{\"kind\":\"open-loop\",\"share_of_median\":0.5,\"intended_ios_per_s\":29500,\"ios_per_s\":"
+		"29500,"
+		"\"lat_p50_ns\":95000,\"lat_p99_ns\":310000,\"lat_p999_ns\":910000,\"lat_max_ns\":6100000},"
+		"{\"kind\":\"open-loop\",\"share_of_median\":0.7,\"intended_ios_per_s\":41300,\"ios_per_s\":"
+		"41290,"
+		"\"lat_p50_ns\":120000,\"lat_p99_ns\":740000,\"lat_p999_ns\":2900000,\"lat_max_ns\":9800000},"
+		"{\"kind\":\"open-loop\",\"share_of_median\":0.9,\"intended_ios_per_s\":53100,\"ios_per_s\":"
+		"52011,"
+		"\"lat_p50_ns\":410000,\"lat_p99_ns\":18000000,\"lat_p999_ns\":61000000,\"lat_max_ns\":"
+		"93000000}";
+	static const char verify_json[] =
+		"{\"t_s\":1796077200,\"read_bytes\":75000000512,\"blocks\":4577636,\"ledger_coverage_pct\":"
+		"98.7,"
+		"\"corrupt\":2,\"torn\":0,\"misdirected\":0,\"stale\":1,\"unreadable\":0,\"error\":null}";
+
+	(void)snprintf(run->config_json, sizeof(run->config_json), "%s", config_json);
+	(void)snprintf(run->probe_json, sizeof(run->probe_json), "%s", probe_json);
+	(void)snprintf(run->verify_json, sizeof(run->verify_json), "%s", verify_json);
 }
 
 static void make_run(struct run_record *run, const struct made *drive, int64_t started_ms, int64_t ended_ms)
@@ -150,6 +227,8 @@ static void make_run(struct run_record *run, const struct made *drive, int64_t s
 	(void)snprintf(run->model, sizeof(run->model), "%s", drive->model);
 	(void)snprintf(run->serial, sizeof(run->serial), "%s", drive->serial);
 	(void)snprintf(run->reason, sizeof(run->reason), "%s", drive->reason);
+	if (drive == &made[MIXED])
+		add_outcomes(run);
 	run_id_make(drive->name, started_ms, run->id);
 }
 
@@ -186,6 +265,7 @@ static void fill_journal(
 		int64_t t_ms = started_ms + (int64_t)(i + 1) * INTERVAL_S * 1000;
 		struct sample sample = make_sample(drive, t_ms, i, count);
 
+		adapt(&sample, drive, i, count);
 		if (i >= count / 2 && i < count / 2 + gap - 1)
 			continue;
 		if (i == count / 2 + gap - 1)
@@ -200,6 +280,10 @@ static void fill_journal(
 		"The service was down; 256 of 256 blocks carried our stamps");
 	put_event(journal, run, started_ms + (int64_t)(count * 2 / 3) * 1000, EVENT_CRITICAL, "stall",
 		"No completion for 3 s <b>with</b> 128 in flight");
+	if (drive == &made[MIXED])
+		put_event(journal, run, end_ms - 9000, EVENT_CRITICAL, "verify",
+			"corrupt block at byte 49152 of the target: write 7 was acknowledged, write 3 is "
+			"there");
 	must(journal_put_run(journal, run), "run");
 	must(journal_commit(journal), "commit");
 }
