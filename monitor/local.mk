@@ -19,10 +19,6 @@ conductor_sources = monitor/keeper.c monitor/keeper.h \
 	monitor/soak_begin.c monitor/soak_drive.c monitor/soak_host.c monitor/soak_interval.c \
 	monitor/soak_probe.c monitor/soak_status.c monitor/soak_verify.c
 drivesoakd_SOURCES = monitor/drivesoakd.c $(conductor_sources)
-bin_PROGRAMS += drivesoakd
-drivesoakd_SOURCES = monitor/drivesoakd.c monitor/keeper.c monitor/keeper.h \
-	monitor/soak.c monitor/soak.h monitor/soak_begin.c monitor/soak_drive.c monitor/soak_interval.c monitor/soak_private.h \
-	monitor/soak_host.c monitor/soak_probe.c monitor/soak_status.c monitor/soak_verify.c
 bin_PROGRAMS += drivesoak
 drivesoak_SOURCES = monitor/drivesoak.c monitor/drivesoak_verify.c monitor/drivesoak_verify.h
 dist_man_MANS += monitor/drivesoak.1 monitor/drivesoakd.8
