@@ -95,9 +95,11 @@ static int sim_reap(
 		const struct timespec due = { .tv_sec = (time_t)(due_ns / NS_PER_S),
 			.tv_nsec = (long)(due_ns % NS_PER_S) };
 
-		if (clock_mono_ns() < due_ns && done >= least)
-			break;
-		(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+		if (clock_mono_ns() < due_ns) {
+			if (done >= least)
+				break;
+			(void)clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+		}
 		out[done].slot = ring->queue[ring->first].slot;
 		out[done++].result = (int)ring->queue[ring->first].bytes;
 		ring->first = (ring->first + 1) % ring->depth;
