@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ struct keeper {
 	void (*wake)(void *);
 	void *wake_arg;
 	pthread_t thread;
+	_Atomic bool has_quit;
 
 	pthread_mutex_t lock; /* of the queues; held for a copy only */
 	pthread_cond_t has_command;
@@ -321,6 +323,7 @@ static void *keeper_main(void *arg)
 			job_announce(keeper, true);
 	}
 	do_close(keeper);
+	atomic_store(&keeper->has_quit, true);
 	return NULL;
 }
 
@@ -360,16 +363,19 @@ int keeper_new(const struct config_drive *drive, void (*wake)(void *), void *wak
 
 bool keeper_free(struct keeper *keeper, uint64_t timeout_ns)
 {
+	const struct timespec pause = { .tv_nsec = 2000000 };
 	struct keeper_command quit = { .verb = KEEPER_QUIT };
-	struct timespec until;
+	uint64_t until_ns = clock_mono_ns() + timeout_ns;
 
 	if (!keeper)
 		return true;
 	(void)keeper_send(keeper, &quit);
-	(void)clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)(timeout_ns / NS_PER_S);
-	if (pthread_clockjoin_np(keeper->thread, NULL, CLOCK_MONOTONIC, &until))
-		return false;
+	while (!atomic_load(&keeper->has_quit)) {
+		if (clock_mono_ns() >= until_ns)
+			return false;
+		(void)nanosleep(&pause, NULL);
+	}
+	(void)pthread_join(keeper->thread, NULL);
 	engine_free(keeper->engine);
 	verify_free(keeper->verify);
 	text_fini(&keeper->host);

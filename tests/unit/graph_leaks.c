@@ -18,7 +18,8 @@ const char *__lsan_default_suppressions(void)
 /* GLib's own locks are not seen by the thread checker, nor is what happens within Pango's font thread. */
 const char *__tsan_default_suppressions(void)
 {
-	return "called_from_lib:libglib-2.0\ncalled_from_lib:libgobject\ncalled_from_lib:libpango\n"
-	       "called_from_lib:libfontconfig\ncalled_from_lib:libcairo\ncalled_from_lib:libharfbuzz\n"
-	       "race:libglib-2.0\nrace:libpango\nrace:libfontconfig\nrace:librrd\n";
+	return "called_from_lib:libglib-2.0.so.0\ncalled_from_lib:libpango-1.0.so.0\n"
+	       "called_from_lib:libpangoft2-1.0.so.0\ncalled_from_lib:libfontconfig.so.1\n"
+	       "race:libglib-2.0\nrace:libpango\nrace:libfontconfig\nrace:librrd\n"
+	       "deadlock:libgobject\ndeadlock:libglib\n";
 }
