@@ -47,7 +47,7 @@ def drivesoak(service, engine, seconds):
     service.wait_drive(lambda d: d["state"] == "running" and d["phase"] == "soak", 120, "the soak")
     seen = len(service.samples())
     service.wait_samples(seen + seconds + 1, seconds + 30)
-    samples = [s for s in service.samples()[seen:] if s["state"] == "measured" and s["flags"] == ""]
+    samples = [s for s in service.samples()[seen:] if s["state"] == "measured" and "partial" not in s["flags"]]
     service.stop()
     return sum(s["write_bytes"] for s in samples) / sum(s["elapsed_s"] for s in samples)
 
