@@ -88,6 +88,7 @@ static void print_json(
 	json_put_double(&json, "ledger_coverage_pct", coverage * 100);
 	for (int i = VERIFY_GOOD + 1; i < VERIFY_VERDICT_COUNT; i++)
 		json_put_u64(&json, verify_verdict_name((enum verify_verdict)i), progress->counts[i]);
+	json_put_u64(&json, "ahead", progress->ahead_blocks);
 	json_key(&json, "bad_blocks");
 	json_array_open(&json);
 	for (size_t i = 0; i < findings->count; i++) {
@@ -162,6 +163,7 @@ static int sweep_target(const struct config *config, const struct config_drive *
 		.block_bytes = drive->block_bytes,
 		.run_tag = tag,
 		.ledger = ledger,
+		.lba_bytes = target_get_facts(target)->disks[0].logical_block_bytes,
 		.engine = drive->engine,
 		.on_finding = finding_keep,
 		.on_finding_arg = findings,

@@ -112,22 +112,17 @@ static void ledger_begin(
 		.memory_bytes = keeper->drive->ledger_bytes,
 	};
 	char why[LEDGER_WHY_MAX] = "";
-	int rc = -ENOENT;
+	int rc;
 
 	if (!command->ledger_path[0])
 		return;
+	/* Never a new ledger for a history that it does not know: it would claim what it can't. */
 	if (command->goal_bytes)
 		rc = ledger_open(&setup, command->power_lost, &keeper->ledger, why);
-	if (rc < 0) {
-		if (command->goal_bytes)
-			why_add(reply->why, why);
+	else
 		rc = ledger_create(&setup, &keeper->ledger, why);
-	}
-	if (rc == 0)
-		rc = ledger_next_start(keeper->ledger, &keeper->first_sequence, why);
 	if (rc < 0) {
 		why_add(reply->why, why);
-		ledger_close(keeper->ledger);
 		keeper->ledger = NULL;
 		return;
 	}
@@ -149,6 +144,16 @@ static int do_open(struct keeper *keeper, const struct keeper_command *command, 
 	text_fini(&keeper->host);
 	hostinfo_json("", target_get_facts(keeper->target), &keeper->host);
 	return rc;
+}
+
+/* Each engine counts its writes from a start of its own, so that no sequence is given twice. Without one the ledger is
+ * given up: what it knows would be wrong from here on. */
+static void sequence_begin(struct keeper *keeper, char *why)
+{
+	if (!keeper->ledger || ledger_next_start(keeper->ledger, &keeper->first_sequence, why) == 0)
+		return;
+	ledger_close(keeper->ledger);
+	keeper->ledger = NULL;
 }
 
 static int do_start(struct keeper *keeper, const struct keeper_command *command, struct keeper_reply *reply)
@@ -174,16 +179,16 @@ static int do_start(struct keeper *keeper, const struct keeper_command *command,
 		.is_open_loop = command->is_open_loop,
 		.run_tag = command->run_tag,
 		.seed = command->seed,
-		.ledger = keeper->ledger,
-		.first_sequence = keeper->first_sequence,
 		.before_file = target_reserve_file,
 		.before_file_arg = keeper->target,
 		.on_end = job_ended,
 		.on_end_arg = keeper,
 	};
-	char why[LEDGER_WHY_MAX];
 	int rc;
 
+	sequence_begin(keeper, reply->why);
+	job.ledger = keeper->ledger;
+	job.first_sequence = keeper->first_sequence;
 	keeper->job = command->verb;
 	job_announce(keeper, false);
 	rc = engine_new(&job, &keeper->engine, reply->why);
@@ -194,9 +199,6 @@ static int do_start(struct keeper *keeper, const struct keeper_command *command,
 		keeper->engine = NULL;
 		return rc;
 	}
-	/* Each engine counts its writes from a start of its own, so that no sequence is given twice. */
-	if (keeper->ledger)
-		(void)ledger_next_start(keeper->ledger, &keeper->first_sequence, why);
 	reply->answer = KEEPER_STARTED;
 	reply->engine = keeper->engine;
 	return 0;
@@ -213,6 +215,7 @@ static int do_verify(struct keeper *keeper, const struct keeper_command *command
 		.block_bytes = keeper->drive->block_bytes,
 		.run_tag = command->run_tag,
 		.ledger = keeper->ledger,
+		.lba_bytes = target_get_facts(keeper->target)->disks[0].logical_block_bytes,
 		.engine = keeper->drive->engine,
 		.on_finding = finding_put,
 		.on_finding_arg = keeper,

@@ -129,6 +129,9 @@ static void resume_ask(struct drive *drive, struct journal *journal)
 	(void)journal_each_sample(journal, drive->run.id,
 		drive->last_sample_ms - (int64_t)PROBE_RECENT * drive->run.interval_s * 1000, INT64_MAX,
 		false, recall_sample, drive);
+	/* What a volatile cache had of the fill when the power went may be gone: fill it again. */
+	if (drive->run.progress.phase == PHASE_FILL && strcmp(drive->run.boot_id, drive->soak->boot_id) != 0)
+		drive->run.progress.fill_done_bytes = 0;
 	drive->is_resumed = true;
 	open_ask(drive);
 }

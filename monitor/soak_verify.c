@@ -83,6 +83,7 @@ void sweep_conclude(
 	json_put_double(&json, "ledger_coverage_pct", coverage * 100);
 	for (int i = VERIFY_GOOD + 1; i < VERIFY_VERDICT_COUNT; i++)
 		json_put_u64(&json, verify_verdict_name((enum verify_verdict)i), progress->counts[i]);
+	json_put_u64(&json, "ahead", progress->ahead_blocks);
 	json_put_string(&json, "error", progress->error ? strerror(-progress->error) : NULL);
 	json_object_close(&json);
 	units_print_bytes_rounded((double)progress->done_bytes, read_text);

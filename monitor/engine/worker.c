@@ -324,14 +324,15 @@ static void slot_fail(struct worker *worker, struct slot *slot, int error, uint6
 {
 	struct engine *engine = worker->engine;
 
-	if (slot->verb == RING_WRITE && engine->job.ledger)
-		ledger_tell(engine, slot, ledger_tell_fail);
+	/* Refused for lack of room is not written at all. */
 	if (is_full(&engine->job, error)) {
 		if (slot->offset_bytes < worker->fill_limit_bytes)
 			worker->fill_limit_bytes = slot->offset_bytes;
 		worker->fill_error = error;
 		return;
 	}
+	if (slot->verb == RING_WRITE && engine->job.ledger)
+		ledger_tell(engine, slot, ledger_tell_fail);
 	worker->failures_in_row++;
 	counter_add(&worker->counters.errors, 1);
 	error_keep(engine, slot, error, now_ns);

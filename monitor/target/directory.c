@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/units.h"
@@ -23,6 +24,9 @@
 
 #define MARKER_TITLE  "drivesoak target: the files drivesoak-*.dat beside this belong to drivesoak"
 #define FILE_NAME_MAX 32
+
+/* 60 s at 20 ms: twice the time after which the kernel gives a request up. */
+#define LOCK_TRIES 3000
 
 struct target {
 	int folder_fd, marker_fd;
@@ -296,6 +300,22 @@ static int own_files_remove(int folder_fd)
 	return rc;
 }
 
+/* Requests of a process that was killed may still be on their way and would land on what is written next: its files
+ * stay locked until the last of them is gone. */
+static int file_lock(int fd)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+
+	for (unsigned tries = 0; tries < LOCK_TRIES; tries++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		if (errno != EWOULDBLOCK)
+			return -errno;
+		(void)nanosleep(&pause, NULL);
+	}
+	return -EBUSY;
+}
+
 static int file_open(struct target *target, unsigned index, bool is_new, char *why)
 {
 	char name[FILE_NAME_MAX];
@@ -314,7 +334,10 @@ static int file_open(struct target *target, unsigned index, bool is_new, char *w
 	}
 	if (fstat(target->fds[index], &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1)
 		return why_set(why, -EEXIST, target->directory, name, "is no plain file of drivesoak");
-	return 0;
+	rc = file_lock(target->fds[index]);
+	return rc < 0 ? why_set(why, rc, target->directory, name,
+				rc == -EBUSY ? "requests of an earlier process are still under way" : NULL)
+		      : 0;
 }
 
 static int files_open(struct target *target, bool is_new, char *why)
