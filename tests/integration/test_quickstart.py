@@ -145,13 +145,16 @@ def fresh():
 
 def check_finished_run(quickstart, summary):
     [(total, count)] = quickstart.journal("select sum(write_bytes), count(*) from samples")
-    rates = sorted(row[0] * 1e9 / row[1] for row in quickstart.journal(
-        "select write_bytes, elapsed_ns from samples where state in ('measured', 'zero') and flags = 0"))
+    # Whole samples of the soak; where the host was the limit in all of them (flag 8), the summary shows those.
+    rows = quickstart.journal("select write_bytes, elapsed_ns, flags from samples"
+                              " where state in ('measured', 'zero') and phase = 'soak' and flags in (0, 8)")
+    counted = [row for row in rows if row[2] == 0] or rows
+    rates = sorted(row[0] * 1e9 / row[1] for row in counted)
     [(run_id, written, status)] = quickstart.journal("select id, written_bytes, status from runs")
     assert status == "done" and written == total and count >= 5, (status, written, total, count)
     assert f"Run {run_id}:" in summary and "NO VERDICT" in summary, summary
     assert near(number_of(summary, "Written"), total), (summary, total)
-    assert 4 <= len(rates) <= 6, rates
+    assert 4 <= len(rows) <= 6, rows
     assert near(number_of(summary, "median"), rates[(len(rates) - 1) // 2]), (summary, rates)
     report = (quickstart.data / "report.html").read_text()
     assert run_id in report and "Throughput" in report and 'class="ln"' in report, "the run and its timeline"

@@ -76,13 +76,16 @@ const runs = await until(async () => {
 		{ live: live.run, short: short.run };
 }, `${SAMPLES} samples`, 60 + SAMPLES);
 
+/* A busy machine makes host-limited samples; where there are no others, the pages show the whole soak. */
+const figuresOf = ({ summary }) => summary.samples ? summary : summary.whole_soak;
+
 const tests = {
 	async 'the overview shows each drive with its state'() {
 		const page = await open('');
 		const body = name => page.locator('.drives tbody').filter({ has: page.getByRole('link', { name, exact: true }) });
 		assert.deepEqual(await page.locator('.drives .state').allInnerTexts(), ['failed', 'soaking', 'done']);
 		assert.match(await body('gone').innerText(), /refused: .*nowhere: No such file or directory/);
-		const median = (await api(`runs/${runs.short}`)).summary.median_write_bytes_per_s / 1048576;
+		const median = figuresOf(await api(`runs/${runs.short}`)).median_write_bytes_per_s / 1048576;
 		const shown = Number((await body('short').locator('[data-l="Median, MiB/s"]').innerText()).replace(/[^\d.]/g, ''));
 		assert.ok(Math.abs(shown - median) <= median / 100, `${shown} for ${median}`);
 		const written = body('live').locator('[data-l="Written"]'), before = await written.innerText();
@@ -130,10 +133,11 @@ const tests = {
 			.evaluateAll(paths => paths.map(path => path.getAttribute('d').split('h0').length - 1));
 		const [dots, zeros] = [await count('.jit'), await count('.zero')];
 		assert.equal(dots.length, 2);
-		/* Equal n: the short one decides. */
-		assert.ok(short.summary.samples >= 3 && short.summary.samples <= 5, `${short.summary.samples} samples`);
-		assert.equal(dots[0] + zeros[0], short.summary.samples);
-		assert.equal(dots[1] + zeros[1], short.summary.samples);
+		/* Equal n: the short one decides, unless a busy host leaves fewer of the other. */
+		const samples = figuresOf(short).samples, most = (await api(`runs/${runs.short}`)).summary.whole_soak.samples;
+		assert.ok(samples >= 1 && samples <= 5 && most >= 3, `${samples} of ${most} samples`);
+		assert.equal(dots[0] + zeros[0], samples);
+		assert.equal(dots[1] + zeros[1], samples);
 		await close(page);
 	},
 
