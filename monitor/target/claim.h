@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* claim.h - consent to overwrite a drive: STATE/claims/NAME.claim, written by `drivesoak arm`, with the saved first and
+ * last MiB beside it (NAME.head, NAME.tail). It is for one drive (identity), for what was found on it (digest), and for
+ * 24 h; the run that starts with it takes it over and may then go on for as long as it lasts. "key=value" lines, mode
+ * 0600, replaced by rename. A damaged or foreign file is no claim. Blocks on the state disk. */
+#ifndef DRIVESOAK_CLAIM_H
+#define DRIVESOAK_CLAIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "probes/identity.h"
+
+#define CLAIM_TTL_MS	 (24LL * 3600 * 1000)
+#define CLAIM_EDGE_BYTES (1u << 20) /* what is saved of each end */
+#define CLAIM_WHY_MAX	 512
+
+struct claim {
+	char drive[65];
+	struct identity identity;
+	int64_t armed_ms, expires_ms;
+	uint64_t digest; /* guard_contents.digest at arming */
+	char by[96];	 /* "uid 0 (root)" */
+	char run[64];	 /* the run that took it over; "": none yet */
+};
+
+/* -ENOENT without one; -EBADMSG when damaged; @why says what to do. */
+int claim_read(const char *state_directory, const char *drive, struct claim *out, char *why);
+int claim_write(const char *state_directory, const struct claim *claim, char *why);
+/* Save the edges, read through @fd, before anything is written; an existing pair is kept under a name with its time. */
+int claim_save_edges(
+	const char *state_directory, const char *drive, int fd, uint64_t capacity_bytes, char *why);
+int claim_remove(const char *state_directory, const char *drive, char *why);
+
+/* May @run_id start (is_new) or go on with this claim on the drive @identity, at @now_ms? 0, or -EPERM with @why: of
+ * another drive, expired, taken over by another run, other contents than were shown at arming. */
+int claim_judge(const struct claim *claim, const struct identity *identity, uint64_t digest,
+	const char *run_id, bool is_new, int64_t now_ms, char *why);
+
+#endif
