@@ -9,6 +9,7 @@ libdrivesoak_a_SOURCES += \
 	monitor/run/run.c monitor/run/run.h
 include monitor/config/local.mk
 include monitor/target/local.mk
+include monitor/control/local.mk
 include monitor/engine/local.mk
 include monitor/measure/local.mk
 include monitor/archive/local.mk

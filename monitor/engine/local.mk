@@ -1,4 +1,5 @@
 libdrivesoak_a_SOURCES += \
+	monitor/engine/budget.h \
 	monitor/engine/engine.c monitor/engine/engine.h monitor/engine/engine_private.h \
 	monitor/engine/hist.c monitor/engine/hist.h \
 	monitor/engine/ledger.c monitor/engine/ledger.h monitor/engine/ledger_private.h \

@@ -1,0 +1,1 @@
+libdrivesoak_a_SOURCES += monitor/control/control.h
