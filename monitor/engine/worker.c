@@ -707,7 +707,7 @@ int worker_init(struct worker *worker, struct engine *engine, unsigned index, un
 	worker->idle = calloc(depth, sizeof(*worker->idle));
 	worker->hashes = calloc(depth * hashes, sizeof(*worker->hashes));
 	if (!worker->arena || !worker->slots || !worker->group || !worker->completions ||
-		!worker->busy_offsets || !worker->hashes)
+		!worker->busy_offsets || !worker->idle || !worker->hashes)
 		return -ENOMEM;
 	(void)madvise(worker->arena, worker->arena_bytes, MADV_HUGEPAGE);
 	memset(worker->arena, 0, worker->arena_bytes);
