@@ -67,6 +67,7 @@ struct worker {
 	uint64_t *hashes;
 	struct random random;
 	uint64_t sequence;
+	uint64_t share_bytes;	/* charged to the budget, not yet written; without a budget it never ends */
 	int64_t wall_ns;	/* of the last look at the clock: good enough for stamps */
 	int64_t wall_offset_ns; /* to the monotonic clock when the worker started */
 	uint64_t own_blocks;
@@ -101,6 +102,7 @@ struct engine {
 	int gate_rc;
 	_Atomic unsigned working; /* workers whose loop has not ended */
 	_Atomic int failure;	  /* negative errno of a loop that could not go on */
+	_Atomic bool budget_spent;
 
 	/* Stall clock: written by every worker, but only when it is older than STALL_GRAIN_NS. */
 	_Alignas(CACHE_LINE) _Atomic uint64_t last_completion_ns;
