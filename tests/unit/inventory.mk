@@ -1,0 +1,8 @@
+# unit tests of who the drives are, and which there are
+tree_fixture = tests/unit/tree_fixture.c tests/unit/tree_fixture.h
+
+unit_programs += tests/unit/test_identity
+tests_unit_test_identity_SOURCES = tests/unit/test_identity.c $(tree_fixture)
+tests_unit_test_identity_CPPFLAGS = $(AM_CPPFLAGS) -DSHARED_DATA='"$(abs_top_srcdir)/../shared/data"'
+tests_unit_test_identity_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_identity_LDADD = $(LDADD) $(CMOCKA_LIBS)
