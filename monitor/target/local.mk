@@ -4,4 +4,7 @@ libdrivesoak_a_SOURCES += \
 	monitor/target/directory.c monitor/target/target.h \
 	monitor/target/filesystem.c monitor/target/filesystem.h \
 	monitor/target/hostinfo.c monitor/target/hostinfo.h \
-	monitor/target/claim.h monitor/target/guard.h monitor/target/inventory.h
+	monitor/target/claim.c monitor/target/claim.h \
+	monitor/target/device.c monitor/target/device.h \
+	monitor/target/guard.h monitor/target/inventory.h \
+	monitor/target/target.c monitor/target/target_private.h
