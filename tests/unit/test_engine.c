@@ -456,7 +456,7 @@ static void test_a_full_target_ends_the_fill_at_the_first_refused_byte(void **st
 	const uint64_t room = (uint64_t)FILE_BYTES + (1 << 20);
 	_Atomic bool has_ended = false;
 	struct engine_fill_end end;
-	struct fixture fixture;
+	const struct fixture fixture = { .fds = { 0 } };
 	struct engine_job job = job_make(&fixture, ENGINE_AUTO);
 	struct engine *engine;
 
