@@ -5,4 +5,7 @@ libdrivesoak_a_SOURCES += \
 	monitor/target/directory.c monitor/target/target.h \
 	monitor/target/filesystem.c monitor/target/filesystem.h \
 	monitor/target/hostinfo.c monitor/target/hostinfo.h \
-	monitor/target/claim.h monitor/target/guard.h monitor/target/inventory.h
+	monitor/target/guard.c monitor/target/guard.h monitor/target/guard_private.h \
+	monitor/target/guard_contents.c monitor/target/guard_mounts.c monitor/target/guard_openers.c \
+	monitor/target/guard_tables.c monitor/target/guard_use.c \
+	monitor/target/claim.h monitor/target/inventory.h
