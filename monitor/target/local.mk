@@ -1,5 +1,6 @@
 libdrivesoak_a_SOURCES += \
 	monitor/target/blockdev.c monitor/target/blockdev.h \
+	monitor/target/blocklink.c monitor/target/blocklink.h \
 	monitor/target/claim.c monitor/target/claim.h \
 	monitor/target/device.c monitor/target/device.h \
 	monitor/target/dioalign.c monitor/target/dioalign.h \
