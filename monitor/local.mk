@@ -23,5 +23,7 @@ conductor_sources = monitor/keeper.c monitor/keeper.h monitor/stamps.c monitor/s
 drivesoakd_SOURCES = monitor/drivesoakd.c $(conductor_sources)
 bin_PROGRAMS += drivesoak
 drivesoak_SOURCES = monitor/drivesoak.c monitor/drivesoak_arm.c monitor/drivesoak_arm.h \
+	monitor/drivesoak_control.c monitor/drivesoak_control.h \
+	monitor/drivesoak_output.c monitor/drivesoak_output.h \
 	monitor/drivesoak_verify.c monitor/drivesoak_verify.h
 dist_man_MANS += monitor/drivesoak.1 monitor/drivesoakd.8
