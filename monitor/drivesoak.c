@@ -19,11 +19,12 @@
 #include "config/config.h"
 #include "drivesoak_control.h"
 #include "drivesoak_output.h"
+#include "drivesoak_plan.h"
 #include "drivesoak_verify.h"
 #include "web/assets.h"
 
 struct options {
-	const char *subcommand, *config_path, *state_directory, *format, *output;
+	const char *subcommand, *config_path, *state_directory, *format, *output, *rate;
 	bool is_json, purges;
 	char **operands;
 	int operand_count;
@@ -36,6 +37,7 @@ enum option_bit {
 	NEEDS_OUTPUT = 1 << 3,
 	MAY_STATE = 1 << 4, /* the state directory is enough, without a configuration */
 	MAY_PURGE = 1 << 5,
+	MAY_RATE = 1 << 6,
 };
 
 struct subcommand {
@@ -313,6 +315,18 @@ static int verify_drive(const struct config *config, const struct options *optio
 	return code == EX_OK ? drivesoak_verify(config, drive, &run, options->is_json) : code;
 }
 
+static int plan_drive(const struct config *config, const struct options *options)
+{
+	const struct config_drive *drive = find_drive(config, options->operands[0]);
+	uint64_t bytes_per_s = 0;
+
+	if (!drive)
+		return EX_NOINPUT;
+	if (options->rate && (units_parse_bytes(options->rate, &bytes_per_s) < 0 || !bytes_per_s))
+		return fail(EX_USAGE, options->rate, "no rate; give bytes a second as in 200MiB");
+	return drivesoak_plan(config, drive, bytes_per_s, options->is_json);
+}
+
 static int control_drive(const struct config *config, const struct options *options)
 {
 	return drivesoak_control(
@@ -343,6 +357,11 @@ static int run_verify(const struct options *options)
 	return run_configured(options, verify_drive);
 }
 
+static int run_plan(const struct options *options)
+{
+	return run_configured(options, plan_drive);
+}
+
 static int run_control(const struct options *options)
 {
 	return run_configured(options, control_drive);
@@ -357,7 +376,8 @@ static const struct subcommand subcommands[] = {
 	{ "verify", "DRIVE", "read the newest run of a drive back and name each bad block", MAY_JSON, 1, 1,
 		run_verify },
 	{ "drives", "", NULL, 0, 0, 0, NULL },
-	{ "plan", "DRIVE", NULL, 0, 0, 0, NULL },
+	{ "plan", "DRIVE", "what a run would write, how long and at what wear; writes nothing",
+		MAY_JSON | MAY_RATE, 1, 1, run_plan },
 	{ "arm", "DRIVE", NULL, 0, 0, 0, NULL },
 	{ "status", "", "what the service's drives do now", MAY_JSON, 0, 0, run_control },
 	{ "start", "DRIVE", "start a run", 0, 1, 1, run_control },
@@ -376,12 +396,13 @@ static const struct subcommand subcommands[] = {
 
 static void print_synopsis(FILE *out, const struct subcommand *subcommand)
 {
-	(void)fprintf(out, "drivesoak %s%s%s%s%s%s%s%s", subcommand->name, *subcommand->operands ? " " : "",
+	(void)fprintf(out, "drivesoak %s%s%s%s%s%s%s%s%s", subcommand->name, *subcommand->operands ? " " : "",
 		subcommand->operands, subcommand->may & MAY_JSON ? " [--json]" : "",
 		subcommand->may & MAY_FORMAT ? " --format csv|json" : "",
 		subcommand->may & NEEDS_OUTPUT ? " -o FILE"
 		: subcommand->may & MAY_OUTPUT ? " [-o FILE]"
 					       : "",
+		subcommand->may & MAY_RATE ? " [--rate BYTES]" : "",
 		subcommand->may & MAY_PURGE ? " [--purge]" : "",
 		subcommand->may & MAY_STATE ? " [-c FILE | --state DIR]" : " [-c FILE]");
 }
@@ -402,6 +423,7 @@ static void print_usage(FILE *out)
 		"      --state DIR    the state directory, without a configuration\n"
 		"      --json         JSON instead of a table\n"
 		"      --format NAME  csv or json\n"
+		"      --rate BYTES   assume that the soak writes so much a second, as in 200MiB\n"
 		"      --purge        also remove the files of a directory target\n"
 		"  -o, --output FILE  write to FILE; it appears only when it is whole\n"
 		"  -V, --version      print the version\n"
@@ -417,7 +439,7 @@ static int refuse_usage(const struct subcommand *subcommand, const char *why)
 	return EX_USAGE;
 }
 
-enum { OPTION_STATE = 256, OPTION_JSON, OPTION_FORMAT, OPTION_PURGE };
+enum { OPTION_STATE = 256, OPTION_JSON, OPTION_FORMAT, OPTION_RATE, OPTION_PURGE };
 
 static const struct option long_options[] = {
 	{ "config", required_argument, NULL, 'c' },
@@ -425,6 +447,7 @@ static const struct option long_options[] = {
 	{ "json", no_argument, NULL, OPTION_JSON },
 	{ "format", required_argument, NULL, OPTION_FORMAT },
 	{ "output", required_argument, NULL, 'o' },
+	{ "rate", required_argument, NULL, OPTION_RATE },
 	{ "purge", no_argument, NULL, OPTION_PURGE },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
@@ -437,6 +460,7 @@ static unsigned bit_of(int option)
 	return option == OPTION_JSON	 ? MAY_JSON
 	       : option == OPTION_FORMAT ? MAY_FORMAT
 	       : option == OPTION_STATE	 ? MAY_STATE
+	       : option == OPTION_RATE	 ? MAY_RATE
 	       : option == OPTION_PURGE	 ? MAY_PURGE
 	       : option == 'o'		 ? MAY_OUTPUT
 					 : 0;
@@ -459,6 +483,9 @@ static void set_option(struct options *options, int option)
 		break;
 	case OPTION_JSON:
 		options->is_json = true;
+		break;
+	case OPTION_RATE:
+		options->rate = optarg;
 		break;
 	case OPTION_PURGE:
 		options->purges = true;

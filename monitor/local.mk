@@ -25,5 +25,6 @@ bin_PROGRAMS += drivesoak
 drivesoak_SOURCES = monitor/drivesoak.c monitor/drivesoak_arm.c monitor/drivesoak_arm.h \
 	monitor/drivesoak_control.c monitor/drivesoak_control.h \
 	monitor/drivesoak_output.c monitor/drivesoak_output.h \
+	monitor/drivesoak_plan.c monitor/drivesoak_plan.h \
 	monitor/drivesoak_verify.c monitor/drivesoak_verify.h
 dist_man_MANS += monitor/drivesoak.1 monitor/drivesoakd.8

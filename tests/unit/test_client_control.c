@@ -274,6 +274,116 @@ static void test_purge_without_a_service(void **state)
 	assert_true(is_there("target/precious"));
 }
 
+/* A run as the config would start it today: @fill_bytes in a filling interval of 10 s, then @soak_bytes in each. */
+static void run_put_measured(uint64_t fill_bytes, uint64_t soak_bytes)
+{
+	struct config *config = NULL;
+	struct text text = TEXT_INIT;
+	struct journal *journal;
+	struct run_record run;
+	struct sample sample;
+	char path[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "%s/d.conf", folder);
+	if (config_load(path, &config, &text) < 0)
+		fail_msg("%s", text_string(&text));
+	fixture_run(&run, "evo", 10);
+	run.serial[0] = '\0';
+	config_drive_frozen(&config->drives[0], config->sample_interval_ns, &text);
+	text_keep(run.frozen, sizeof(run.frozen), &text);
+	config_free(config);
+	(void)snprintf(path, sizeof(path), "%s/journal.db", folder);
+	assert_int_equal(journal_open(path, false, &journal), 0);
+	assert_int_equal(journal_put_run(journal, &run), 0);
+	sample = fixture_sample(FIXTURE_START_MS, 10, fill_bytes);
+	sample.state = SAMPLE_FILLING;
+	sample.phase = PHASE_FILL;
+	assert_int_equal(journal_put_sample(journal, run.id, &sample), 0);
+	for (int i = 1; i <= 3; i++) {
+		sample = fixture_sample(FIXTURE_START_MS + i * 10000, 10, soak_bytes);
+		assert_int_equal(journal_put_sample(journal, run.id, &sample), 0);
+	}
+	journal_close(journal);
+}
+
+static void test_a_plan_at_a_given_rate(void **state)
+{
+	(void)state;
+	config_write("duration = \"100h\" probe-phase = \"0\" settle-time = \"0\"");
+	assert_int_equal(client("plan evo --json --rate 100MB"), 0);
+	check_contains("{\"drive\":\"evo\",\"target\":\"directory /");
+	check_contains(",\"fill_bytes\":67108864,");
+	check_contains(",\"soak_write_bytes_per_s\":100000000,\"soak_rate_from\":\"given by --rate\","
+		       "\"write_bytes_per_day\":8640000000000,\"duration_s\":360000,"
+		       "\"soak_write_bytes\":36000000000000,\"probe_write_bytes_most\":0,"
+		       "\"total_write_bytes\":36000067108864,");
+	check_contains(",\"rated_tbw_bytes\":null,\"rated_pct_per_day\":null,\"rated_pct\":null,"
+		       "\"write_budget\":null,\"wear_limit_pct\":5,\"wear_limit\":null}");
+	assert_int_equal(client("plan evo --rate 100MB"), 0);
+	check_contains("  Fill            64 MiB, ");
+	check_contains("writes 7.86 TiB a day at 95.4 MiB/s (given by --rate)\n");
+	check_contains("  Written         32.7 TiB in all\n");
+	check_contains("  Wear            unknown: rated-tbw, ");
+	check_contains("  Write budget    none: write-budget is not set\n");
+	check_contains("  Wear limit      5.00 % added by the run; when it is reached is unknown without "
+		       "rated-tbw\n");
+	/* Nothing was made. */
+	assert_false(is_there("target/.drivesoak"));
+	assert_false(is_there("journal.db"));
+	assert_int_equal(client("plan evo --rate 0"), 64);
+	assert_int_equal(client("plan evo --rate fast"), 64);
+	check_contains("fast: no rate; give bytes a second as in 200MiB");
+}
+
+static void test_a_plan_takes_what_was_measured(void **state)
+{
+	(void)state;
+	config_write("duration = \"100h\" probe-phase = \"0\" settle-time = \"0\" verify = \"never\"");
+	run_put_measured(4194304, 10485760000);
+	assert_int_equal(client("plan evo --json"), 0);
+	check_contains(",\"fill_bytes_per_s\":419430.4,\"fill_rate_from\":\"measured by the fill of run "
+		       "evo-20261130T214900Z of this drive\",\"fill_s\":160,");
+	check_contains(",\"soak_write_bytes_per_s\":1048576000,\"soak_rate_from\":\"measured: mean of run "
+		       "evo-20261130T214900Z of this drive\",\"write_bytes_per_day\":90596966400000,");
+	check_contains(",\"total_s\":360160,");
+	assert_int_equal(client("plan evo"), 0);
+	check_contains(
+		"takes 2 min 40 s at 410 KiB/s (measured by the fill of run evo-20261130T214900Z of this "
+		"drive)\n");
+	check_contains("  Time            4 d 4 h in all; started now, it would end at 20");
+	/* Another kind of load says nothing about this one. */
+	config_write("duration = \"100h\" block-size = \"64KiB\"");
+	assert_int_equal(client("plan evo --json"), 0);
+	assert_null(strstr(output, "mean of run"));
+	check_contains("measured by the fill of run");
+	/* The limit of the configuration holds where it is below. */
+	config_write("duration = \"0\" rate = \"1MiB\"");
+	assert_int_equal(client("plan evo --json"), 0);
+	check_contains(
+		",\"soak_write_bytes_per_s\":1048576,\"soak_rate_from\":\"at most, by the key rate\",");
+	check_contains(",\"duration_s\":null,\"soak_write_bytes\":null,");
+	assert_int_equal(client("plan evo"), 0);
+	check_contains("  Written         unknown: the soak lasts until it is stopped\n");
+	check_contains("  Time            until it is stopped\n");
+	config_write("workload = \"random-read\"");
+	assert_int_equal(client("plan evo"), 0);
+	check_contains("writes nothing\n");
+	check_contains("  Written         64 MiB in all\n");
+}
+
+static void test_a_plan_of_what_would_be_refused(void **state)
+{
+	static const struct call calls[] = {
+		{ "plan nobody", 66, "nobody: no such drive in the configuration" },
+		{ "plan evo", 78, "holds drivesoak-*.dat without the marker" },
+	};
+
+	(void)state;
+	file_write("target/drivesoak-00.dat", "whose?");
+	check_calls(calls, ARRAY_LEN(calls));
+	assert_true(is_there("target/drivesoak-00.dat"));
+}
+
 int main(void)
 {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -282,6 +392,9 @@ int main(void)
 		CASE(test_commands_reach_the_service),
 		CASE(test_status_is_for_people_and_programs),
 		CASE(test_purge_without_a_service),
+		CASE(test_a_plan_at_a_given_rate),
+		CASE(test_a_plan_takes_what_was_measured),
+		CASE(test_a_plan_of_what_would_be_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
