@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "config/config.h"
+#include "drivesoak_drives.h"
 #include "drivesoak_verify.h"
 #include "web/assets.h"
 
@@ -367,6 +368,29 @@ static int run_verify(const struct options *options)
 	return code;
 }
 
+/* No configuration is needed: one that was named must be right, the usual one helps when it is there. */
+static int run_drives(const struct options *options)
+{
+	bool is_named = strcmp(options->config_path, CONFIG_DEFAULT_PATH) != 0;
+	struct text mistakes = TEXT_INIT;
+	struct config *config = NULL;
+	const char *state = options->state_directory;
+	int rc = state ? 0 : config_load(options->config_path, &config, &mistakes), code;
+
+	if (rc < 0 && (is_named || rc == -EINVAL))
+		(void)fputs(text_string(&mistakes), stderr);
+	text_fini(&mistakes);
+	if (rc < 0 && is_named)
+		return rc == -EACCES ? EX_NOPERM : EX_CONFIG;
+	if (!state)
+		state = config ? config->state_directory : CONFIG_DEFAULT_STATE;
+	code = drivesoak_drives(config, state, options->is_json);
+	config_free(config);
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return fail(EX_IOERR, "standard output", strerror(errno));
+	return code;
+}
+
 static const struct subcommand subcommands[] = {
 	{ "runs", "", "list the runs, newest first", MAY_JSON, 0, 0, run_runs },
 	{ "summary", "RUN", "figures, verdict and reasons of a run", 0, 1, 1, run_summary },
@@ -374,7 +398,8 @@ static const struct subcommand subcommands[] = {
 	{ "export", "RUN", "all samples of a run", MAY_FORMAT | MAY_OUTPUT, 1, 1, run_export },
 	{ "verify", "DRIVE", "read the newest run of a drive back and name each bad block", MAY_JSON, 1, 1,
 		run_verify },
-	{ "drives", "", NULL, 0, 0, 0, NULL },
+	{ "drives", "", "list the disks of this machine, and why each can or can't be used", MAY_JSON, 0, 0,
+		run_drives },
 	{ "plan", "DRIVE", NULL, 0, 0, 0, NULL },
 	{ "arm", "DRIVE", NULL, 0, 0, 0, NULL },
 	{ "status", "", NULL, 0, 0, 0, NULL },

@@ -21,5 +21,6 @@ conductor_sources = monitor/keeper.c monitor/keeper.h \
 	monitor/soak_probe.c monitor/soak_status.c monitor/soak_verify.c
 drivesoakd_SOURCES = monitor/drivesoakd.c $(conductor_sources)
 bin_PROGRAMS += drivesoak
-drivesoak_SOURCES = monitor/drivesoak.c monitor/drivesoak_verify.c monitor/drivesoak_verify.h
+drivesoak_SOURCES = monitor/drivesoak.c monitor/drivesoak_drives.c monitor/drivesoak_drives.h \
+	monitor/drivesoak_verify.c monitor/drivesoak_verify.h
 dist_man_MANS += monitor/drivesoak.1 monitor/drivesoakd.8
