@@ -17,14 +17,16 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "config/config.h"
+#include "drivesoak_arm.h"
 #include "drivesoak_control.h"
 #include "drivesoak_output.h"
 #include "drivesoak_plan.h"
+#include "drivesoak_drives.h"
 #include "drivesoak_verify.h"
 #include "web/assets.h"
 
 struct options {
-	const char *subcommand, *config_path, *state_directory, *format, *output, *rate;
+	const char *subcommand, *config_path, *state_directory, *format, *output, *rate, *serial_tail;
 	bool is_json, purges;
 	char **operands;
 	int operand_count;
@@ -38,6 +40,7 @@ enum option_bit {
 	MAY_STATE = 1 << 4, /* the state directory is enough, without a configuration */
 	MAY_PURGE = 1 << 5,
 	MAY_RATE = 1 << 6,
+	MAY_TAIL = 1 << 7,
 };
 
 struct subcommand {
@@ -327,6 +330,35 @@ static int plan_drive(const struct config *config, const struct options *options
 	return drivesoak_plan(config, drive, bytes_per_s, options->is_json);
 }
 
+/* A new claim would take the drive away from the run that has it. */
+static int arm_check(const struct config *config, const char *name)
+{
+	struct journal *journal = NULL;
+	struct text path = TEXT_INIT;
+	static struct run_record run;
+	int code = EX_OK;
+
+	text_addf(&path, "%s/journal.db", config->state_directory);
+	if (journal_open(text_string(&path), true, &journal) == 0 &&
+		journal_get_newest_run(journal, name, &run) == 0 &&
+		(run.progress.status == RUN_RUNNING || run.progress.status == RUN_PAUSED)) {
+		(void)fprintf(stderr, "drivesoak: %s: run %s is not over; end it first: drivesoak stop %s\n",
+			name, run.id, name);
+		code = EX_TEMPFAIL;
+	}
+	journal_close(journal);
+	text_fini(&path);
+	return code;
+}
+
+static int arm_drive(const struct config *config, const struct options *options)
+{
+	const struct config_drive *drive = find_drive(config, options->operands[0]);
+	int code = drive ? arm_check(config, drive->name) : EX_NOINPUT;
+
+	return code == EX_OK ? drivesoak_arm(config, drive, options->serial_tail) : code;
+}
+
 static int control_drive(const struct config *config, const struct options *options)
 {
 	return drivesoak_control(
@@ -367,6 +399,34 @@ static int run_control(const struct options *options)
 	return run_configured(options, control_drive);
 }
 
+static int run_arm(const struct options *options)
+{
+	return run_configured(options, arm_drive);
+}
+
+/* No configuration is needed: one that was named must be right, the usual one helps when it is there. */
+static int run_drives(const struct options *options)
+{
+	bool is_named = strcmp(options->config_path, CONFIG_DEFAULT_PATH) != 0;
+	struct text mistakes = TEXT_INIT;
+	struct config *config = NULL;
+	const char *state = options->state_directory;
+	int rc = state ? 0 : config_load(options->config_path, &config, &mistakes), code;
+
+	if (rc < 0 && (is_named || rc == -EINVAL))
+		(void)fputs(text_string(&mistakes), stderr);
+	text_fini(&mistakes);
+	if (rc < 0 && is_named)
+		return rc == -EACCES ? EX_NOPERM : EX_CONFIG;
+	if (!state)
+		state = config ? config->state_directory : CONFIG_DEFAULT_STATE;
+	code = drivesoak_drives(config, state, options->is_json);
+	config_free(config);
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return fail(EX_IOERR, "standard output", strerror(errno));
+	return code;
+}
+
 static const struct subcommand subcommands[] = {
 	{ "runs", "", "list the runs, newest first", MAY_STATE | MAY_JSON, 0, 0, run_runs },
 	{ "summary", "RUN", "figures, verdict and reasons of a run", MAY_STATE, 1, 1, run_summary },
@@ -375,10 +435,11 @@ static const struct subcommand subcommands[] = {
 	{ "export", "RUN", "all samples of a run", MAY_STATE | MAY_FORMAT | MAY_OUTPUT, 1, 1, run_export },
 	{ "verify", "DRIVE", "read the newest run of a drive back and name each bad block", MAY_JSON, 1, 1,
 		run_verify },
-	{ "drives", "", NULL, 0, 0, 0, NULL },
 	{ "plan", "DRIVE", "what a run would write, how long and at what wear; writes nothing",
 		MAY_JSON | MAY_RATE, 1, 1, run_plan },
-	{ "arm", "DRIVE", NULL, 0, 0, 0, NULL },
+	{ "drives", "", "list the disks of this machine, and why each can or can't be used",
+		MAY_STATE | MAY_JSON, 0, 0, run_drives },
+	{ "arm", "DRIVE", "show what a device holds and consent to its loss", MAY_TAIL, 1, 1, run_arm },
 	{ "status", "", "what the service's drives do now", MAY_JSON, 0, 0, run_control },
 	{ "start", "DRIVE", "start a run", 0, 1, 1, run_control },
 	{ "pause", "DRIVE", "let the run rest", 0, 1, 1, run_control },
@@ -396,14 +457,16 @@ static const struct subcommand subcommands[] = {
 
 static void print_synopsis(FILE *out, const struct subcommand *subcommand)
 {
-	(void)fprintf(out, "drivesoak %s%s%s%s%s%s%s%s%s", subcommand->name, *subcommand->operands ? " " : "",
-		subcommand->operands, subcommand->may & MAY_JSON ? " [--json]" : "",
+	(void)fprintf(out, "drivesoak %s%s%s%s%s%s%s%s%s%s", subcommand->name,
+		*subcommand->operands ? " " : "", subcommand->operands,
+		subcommand->may & MAY_JSON ? " [--json]" : "",
 		subcommand->may & MAY_FORMAT ? " --format csv|json" : "",
 		subcommand->may & NEEDS_OUTPUT ? " -o FILE"
 		: subcommand->may & MAY_OUTPUT ? " [-o FILE]"
 					       : "",
 		subcommand->may & MAY_RATE ? " [--rate BYTES]" : "",
 		subcommand->may & MAY_PURGE ? " [--purge]" : "",
+		subcommand->may & MAY_TAIL ? " [--serial-tail TEXT]" : "",
 		subcommand->may & MAY_STATE ? " [-c FILE | --state DIR]" : " [-c FILE]");
 }
 
@@ -424,6 +487,7 @@ static void print_usage(FILE *out)
 		"      --json         JSON instead of a table\n"
 		"      --format NAME  csv or json\n"
 		"      --rate BYTES   assume that the soak writes so much a second, as in 200MiB\n"
+		"      --serial-tail TEXT  consent without asking: the last six characters of the serial\n"
 		"      --purge        also remove the files of a directory target\n"
 		"  -o, --output FILE  write to FILE; it appears only when it is whole\n"
 		"  -V, --version      print the version\n"
@@ -439,7 +503,7 @@ static int refuse_usage(const struct subcommand *subcommand, const char *why)
 	return EX_USAGE;
 }
 
-enum { OPTION_STATE = 256, OPTION_JSON, OPTION_FORMAT, OPTION_RATE, OPTION_PURGE };
+enum { OPTION_STATE = 256, OPTION_JSON, OPTION_FORMAT, OPTION_RATE, OPTION_PURGE, OPTION_TAIL };
 
 static const struct option long_options[] = {
 	{ "config", required_argument, NULL, 'c' },
@@ -449,6 +513,7 @@ static const struct option long_options[] = {
 	{ "output", required_argument, NULL, 'o' },
 	{ "rate", required_argument, NULL, OPTION_RATE },
 	{ "purge", no_argument, NULL, OPTION_PURGE },
+	{ "serial-tail", required_argument, NULL, OPTION_TAIL },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
@@ -462,6 +527,7 @@ static unsigned bit_of(int option)
 	       : option == OPTION_STATE	 ? MAY_STATE
 	       : option == OPTION_RATE	 ? MAY_RATE
 	       : option == OPTION_PURGE	 ? MAY_PURGE
+	       : option == OPTION_TAIL	 ? MAY_TAIL
 	       : option == 'o'		 ? MAY_OUTPUT
 					 : 0;
 }
@@ -489,6 +555,9 @@ static void set_option(struct options *options, int option)
 		break;
 	case OPTION_PURGE:
 		options->purges = true;
+		break;
+	case OPTION_TAIL:
+		options->serial_tail = optarg;
 		break;
 	}
 }
