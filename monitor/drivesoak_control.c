@@ -223,6 +223,7 @@ static int purge_code(int rc)
 static int purge_alone(const struct config *config, const char *name, const char *words)
 {
 	const struct config_drive *drive = NULL;
+	struct target_request request = { .state_directory = config->state_directory };
 	char why[TARGET_WHY_MAX] = "";
 	int code, rc;
 
@@ -238,7 +239,8 @@ static int purge_alone(const struct config *config, const char *name, const char
 	code = run_is_over(config, name);
 	if (code != EX_OK)
 		return code;
-	rc = target_purge(drive, why);
+	request.drive = drive;
+	rc = target_purge(&request, why);
 	if (rc < 0)
 		return fail(purge_code(rc), name, why);
 	(void)printf("no service runs; the files of %s in %s are removed\n", name, drive->directory);

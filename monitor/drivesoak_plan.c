@@ -69,11 +69,13 @@ static int refusal_code(int rc)
 	return rc == -ENOENT || rc == -ENOTDIR ? EX_NOINPUT : rc == -EACCES ? EX_NOPERM : EX_CONFIG;
 }
 
-static int subject_of_directory(const struct config_drive *drive, struct subject *out)
+static int subject_of_directory(
+	const struct config *config, const struct config_drive *drive, struct subject *out)
 {
+	const struct target_request request = { .drive = drive, .state_directory = config->state_directory };
 	static struct target_facts facts;
 	struct target_plan plan;
-	int rc = target_check(drive, &facts, &plan, out->refusal);
+	int rc = target_check(&request, &facts, &plan, out->refusal);
 
 	if (rc < 0)
 		return fail(refusal_code(rc), drive->name, out->refusal);
@@ -97,12 +99,12 @@ static int subject_of_directory(const struct config_drive *drive, struct subject
 	return EX_OK;
 }
 
-static int subject_of(const struct config_drive *drive, struct subject *out)
+static int subject_of(const struct config *config, const struct config_drive *drive, struct subject *out)
 {
 	*out = (struct subject){ .capacity_bytes = WEARPLAN_UNKNOWN, .fill_bytes = WEARPLAN_UNKNOWN };
 	if (drive->device[0])
 		return fail(EX_CONFIG, drive->name, "device targets are not in this version yet");
-	return subject_of_directory(drive, out);
+	return subject_of_directory(config, drive, out);
 }
 
 /* The search for an earlier run of this drive, else of this model, that did the same. */
@@ -543,7 +545,7 @@ int drivesoak_plan(
 	int code;
 
 	plan.drive = drive;
-	code = subject_of(drive, &plan.subject);
+	code = subject_of(config, drive, &plan.subject);
 	if (code != EX_OK)
 		return code;
 	plan_make(config, &plan, bytes_per_s);
