@@ -33,6 +33,8 @@ static void absent_begin(struct drive *drive, const char *why)
 	}
 	(void)snprintf(reason, sizeof(reason), "%s; waiting for it", why);
 	drive_set_status(drive, RUN_ABSENT, reason);
+	/* Waiting is a reason to stay, whatever else turns up in its place. */
+	drive->soak->stays = true;
 	drive->retry_ns = clock_mono_ns() + RETRY_ABSENT_NS;
 }
 
