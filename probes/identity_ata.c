@@ -16,6 +16,7 @@ enum { FEATURES = 87, WWN = 108 };
 #define ATA_16_PIO_IN (4 << 1)
 #define ATA_16_SECTORS                                                                                       \
 	0x0e /* from the device, in blocks, as many as the count field says; no sense when it went well */
+#define SIGNATURE    0xa5
 #define ATA_IDENTIFY 0xec
 
 static uint16_t word(const uint8_t *page, unsigned index)
@@ -57,6 +58,17 @@ static void add_wwids(
 		identity_wwids_add(wwids, 0, wwid);
 }
 
+/* From ATA-5 on the last word may hold a signature and what makes the sum of all bytes 0. The copy that the kernel keeps
+ * (HDIO_GET_IDENTITY) may have been corrected by it. */
+static bool is_damaged(const uint8_t *page)
+{
+	uint8_t sum = 0;
+
+	for (size_t i = 0; i < IDENTITY_ATA_BYTES; i++)
+		sum = (uint8_t)(sum + page[i]);
+	return page[IDENTITY_ATA_BYTES - 2] == SIGNATURE && sum != 0;
+}
+
 int identity_ata_decode(
 	const uint8_t *page, bool is_straight, struct identity *out, struct identity_wwids *wwids)
 {
@@ -68,7 +80,7 @@ int identity_ata_decode(
 	(void)unswap(page, is_straight, FIRMWARE, FIRMWARE_END, firmware);
 	identity_text(model_text, sizeof(model_text), model, sizeof(model));
 	identity_serial(serial_text, sizeof(serial_text), serial, sizeof(serial));
-	if (!model_text[0] && !serial_text[0])
+	if ((!is_straight && is_damaged(page)) || (!model_text[0] && !serial_text[0]))
 		return -ENODATA;
 	(void)snprintf(out->model, sizeof(out->model), "%s", model_text);
 	(void)snprintf(out->serial, sizeof(out->serial), "%s", serial_text);

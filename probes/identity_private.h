@@ -36,7 +36,7 @@ void identity_wwids_add_hex(
 void identity_wwids_pick(const struct identity_wwids *wwids, const char *sysfs, char *out);
 
 /* IDENTIFY DEVICE, 512 bytes. @is_straight: the texts have their bytes in the order of reading (HDIO_GET_IDENTITY),
- * not swapped in each word. -ENODATA when it names no drive. */
+ * not swapped in each word. -ENODATA when it is damaged or names no drive. */
 int identity_ata_decode(
 	const uint8_t *page, bool is_straight, struct identity *out, struct identity_wwids *wwids);
 /* @ns and @descriptors (4096 bytes) may be NULL. -ENODATA when it names no drive. */

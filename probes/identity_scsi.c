@@ -17,9 +17,19 @@
 #define TIMEOUT_MS	30000
 #define DID_NO_CONNECT	1
 #define CHECK_CONDITION 2
+#define UNIT_ATTENTION	6
+#define TRIES		3
 
-int identity_scsi_command(int fd, const uint8_t *command, size_t command_length, void *data, size_t length,
-	size_t *got, bool *is_good)
+static bool is_unit_attention(const unsigned char *sense)
+{
+	unsigned key = sense[0] & 0x02 ? sense[1] : sense[2];
+
+	return (sense[0] & 0x7c) == 0x70 && (key & 0x0f) == UNIT_ATTENTION;
+}
+
+/* As identity_scsi_command(), once. */
+static int send_command(int fd, const uint8_t *command, size_t command_length, void *data, size_t length,
+	size_t *got, bool *is_good, bool *is_again)
 {
 	unsigned char cdb[16] = { 0 }, sense[64] = { 0 };
 	sg_io_hdr_t header = {
@@ -42,8 +52,21 @@ int identity_scsi_command(int fd, const uint8_t *command, size_t command_length,
 	if (header.status && header.status != CHECK_CONDITION)
 		return -EIO;
 	*is_good = header.status == 0;
+	*is_again = !*is_good && is_unit_attention(sense);
 	*got = header.resid < 0 || (size_t)header.resid > length ? 0 : length - (size_t)header.resid;
 	return 0;
+}
+
+int identity_scsi_command(int fd, const uint8_t *command, size_t command_length, void *data, size_t length,
+	size_t *got, bool *is_good)
+{
+	bool is_again = true;
+	int rc = 0;
+
+	/* The first command after a reset is answered with the news of it. */
+	for (int i = 0; i < TRIES && rc == 0 && is_again; i++)
+		rc = send_command(fd, command, command_length, data, length, got, is_good, &is_again);
+	return rc;
 }
 
 /* Page @page of INQUIRY, or the standard data for a negative one. Bytes received or -errno. */

@@ -114,8 +114,9 @@ int inventory_find(
 		return rc;
 	found = serial[0] || wwid[0] ? find_identity(root, serial, wwid, first, second) : 0;
 	if (found > 1) {
-		(void)snprintf(why, GUARD_TEXT_MAX, "%s and %s both have the %s %.120s", first, second,
-			serial[0] ? "serial" : "wwid", serial[0] ? serial : wwid);
+		(void)snprintf(why, GUARD_TEXT_MAX, "%s and %s both have the %s %.100s%s", first, second,
+			serial[0] ? "serial" : "wwid", serial[0] ? serial : wwid,
+			wwid[0] ? "" : ": give the wwid of the one that is meant");
 		return -EEXIST;
 	}
 	if (found < 0 && !linked[0]) {

@@ -105,6 +105,26 @@ static void test_an_ata_page_is_read_in_either_order(void **state)
 	}
 }
 
+static void test_a_damaged_ata_page_is_no_answer(void **state)
+{
+	uint8_t page[IDENTITY_ATA_BYTES], sum = 0;
+	struct identity_wwids wwids = { .count = 0 };
+	struct identity got = { .serial = "before" };
+
+	(void)state;
+	ata_page(page);
+	page[510] = 0xa5;
+	for (size_t i = 0; i < 511; i++)
+		sum = (uint8_t)(sum + page[i]);
+	page[511] = (uint8_t)-sum;
+	page[20]++;
+	assert_int_equal(identity_ata_decode(page, false, &got, &wwids), -ENODATA);
+	assert_string_equal(got.serial, "before");
+	page[20]--;
+	assert_int_equal(identity_ata_decode(page, false, &got, &wwids), 0);
+	assert_string_equal(got.serial, "S1D5 NSBF12345");
+}
+
 static void test_an_ata_page_without_a_name_tells_none(void **state)
 {
 	uint8_t page[IDENTITY_ATA_BYTES];
@@ -530,6 +550,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_texts_are_cut_and_made_printable),
 		cmocka_unit_test(test_an_ata_page_is_read_in_either_order),
+		cmocka_unit_test(test_a_damaged_ata_page_is_no_answer),
 		cmocka_unit_test(test_an_ata_page_without_a_name_tells_none),
 		cmocka_unit_test(test_recorded_pages_are_read),
 		cmocka_unit_test(test_nvme_pages_tell_all_their_names),
