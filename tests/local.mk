@@ -20,7 +20,7 @@ check_PROGRAMS += tests/integration/refuse-io-uring
 tests_integration_refuse_io_uring_SOURCES = tests/integration/refuse-io-uring.c
 tests_integration_refuse_io_uring_LDADD =
 check_PROGRAMS += tests/integration/guard-probe
-tests_integration_guard_probe_SOURCES = tests/integration/guard_probe.c
+tests_integration_guard_probe_SOURCES = tests/integration/guard_probe.c tests/unit/signatures.c tests/unit/signatures.h
 AM_TESTS_ENVIRONMENT = DRIVESOAK_BUILD='$(abs_top_builddir)'; export DRIVESOAK_BUILD; \
 	PYTHONDONTWRITEBYTECODE=1; export PYTHONDONTWRITEBYTECODE;
 include tests/vm/local.mk

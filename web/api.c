@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <string.h>
 
 #include "archive/archive.h"
 #include "base/clock.h"
@@ -35,6 +36,20 @@ void api_status(struct call *call)
 	}
 	status_json_end(&json);
 	text_add(&call->body, "\n");
+}
+
+void api_drives(struct call *call)
+{
+	const struct text *drives;
+	int rc = store_drives(call->store, call->site->config, call->site->state_directory, &drives);
+
+	if (rc < 0) {
+		call_fail(
+			call, MHD_HTTP_SERVICE_UNAVAILABLE, "the disks cannot be listed: %s", strerror(-rc));
+		return;
+	}
+	call->type = "application/json";
+	text_add_bytes(&call->body, drives->bytes, drives->length);
 }
 
 static void put_archive(struct json *json, const struct archive_stats *stats)

@@ -32,7 +32,7 @@ const struct config_section_row config_sections[CONFIG_SECTION_COUNT] = {
 
 /* clang-format off */
 const struct config_key config_keys[] = {
-	{ CONFIG_TOP, "state-directory", CONFIG_TEXT, .fallback = "/var/lib/drivesoak", TOP(state_directory),
+	{ CONFIG_TOP, "state-directory", CONFIG_TEXT, .fallback = CONFIG_DEFAULT_STATE, TOP(state_directory),
 		.allowed = "an absolute path", .text_wrong = config_rules_path,
 		.doc = "Where runs, samples and archives are kept." },
 	{ CONFIG_TOP, "runtime-directory", CONFIG_TEXT, .fallback = "/run/drivesoak", TOP(runtime_directory),

@@ -91,6 +91,7 @@ static void signature_add(struct contents *contents, blkid_probe probe, const ch
 		label[0] ? "\"" : "", uuid[0] ? ", UUID " : "", uuid,
 		blkid_probe_has_value(probe, "SBBADCSUM") ? ", its checksum is wrong" : "", size);
 	name_add(contents, label);
+	name_add(contents, value_of(probe, "LABEL_FATBOOT"));
 	name_add(contents, uuid);
 	/* Copies of one superblock are one finding. */
 	if (strcmp(text, contents->last) == 0)
@@ -151,11 +152,13 @@ static void partitions_read(struct contents *contents)
 {
 	blkid_probe probe = probe_new(contents, 0, contents->capacity_bytes);
 	blkid_partlist list = probe ? blkid_probe_get_partitions(probe) : NULL;
+	blkid_parttable table = list ? blkid_partlist_get_table(list) : NULL;
 	int count = list ? blkid_partlist_numof_partitions(list) : 0;
 
-	if (count > 0)
-		guard_report_add(
-			contents->report, GUARD_SOFT, "holds %d partition%s", count, count == 1 ? "" : "s");
+	/* Only this way libblkid tells of disklabels. */
+	if (count > 0 || table)
+		guard_report_add(contents->report, GUARD_SOFT, "holds %d partition%s (%s)", count,
+			count == 1 ? "" : "s", table ? blkid_parttable_get_type(table) : "no table");
 	for (int i = 0; i < count && i < PARTITIONS_MAX; i++)
 		partition_read(contents, blkid_partlist_get_partition(list, i));
 	contents->is_full = contents->is_full || count > PARTITIONS_MAX;

@@ -235,18 +235,23 @@ static void check_btrfs(const struct use *use)
 	}
 }
 
-/* Given away to other machines by NVMe over fabrics or iSCSI: such holders have no process. */
-static void check_exports(const struct use *use)
+/* The kernel itself can have a disk open: no process, no holder, and not always exclusively. */
+static void check_kernel_users(const struct use *use)
 {
-	static const char *const patterns[] = {
-		"/sys/kernel/config/nvmet/subsystems/*/namespaces/*/device_path",
-		"/sys/kernel/config/target/core/*/*/udev_path",
+	static const struct {
+		const char *pattern, *what;
+	} users[] = {
+		{ "/sys/block/loop*/loop/backing_file", "lies below a loop device" },
+		{ "/sys/block/zram*/backing_dev", "takes what zram writes back" },
+		{ "/sys/kernel/config/nvmet/subsystems/*/namespaces/*/device_path",
+			"is exported to other machines" },
+		{ "/sys/kernel/config/target/core/*/*/udev_path", "is exported to other machines" },
 	};
 
-	for (size_t p = 0; p < 2; p++) {
+	for (size_t p = 0; p < sizeof(users) / sizeof(users[0]); p++) {
 		glob_t found;
 
-		if (!root_glob(use->root, patterns[p], &found))
+		if (!root_glob(use->root, users[p].pattern, &found))
 			continue;
 		for (size_t i = 0; i < found.gl_pathc; i++) {
 			const struct guard_member *member;
@@ -256,9 +261,8 @@ static void check_exports(const struct use *use)
 				continue;
 			member = guard_family_find_path(use->family, use->root, path);
 			if (member)
-				guard_report_add(use->report, GUARD_HARD,
-					"%s is exported to other machines: %.160s", member->name,
-					found.gl_pathv[i] + strlen(use->root));
+				guard_report_add(use->report, GUARD_HARD, "%s %s: %.160s", member->name,
+					users[p].what, found.gl_pathv[i] + strlen(use->root));
 		}
 		globfree(&found);
 	}
@@ -389,7 +393,7 @@ void guard_check_use(
 	guard_check_mounts(root, name, state_directory, &use.backing, use.family, report);
 	check_swap(&use);
 	check_btrfs(&use);
-	check_exports(&use);
+	check_kernel_users(&use);
 	check_twins(&use);
 	check_loop(&use);
 	free(use.family);

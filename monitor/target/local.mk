@@ -10,5 +10,7 @@ libdrivesoak_a_SOURCES += \
 	monitor/target/guard_contents.c monitor/target/guard_mounts.c monitor/target/guard_openers.c \
 	monitor/target/guard_tables.c monitor/target/guard_use.c \
 	monitor/target/hostinfo.c monitor/target/hostinfo.h \
-	monitor/target/inventory.h \
+	monitor/target/inventory.c monitor/target/inventory.h monitor/target/inventory_private.h \
+	monitor/target/inventory_find.c \
+	monitor/target/inventory_json.c monitor/target/inventory_json.h \
 	monitor/target/target.c monitor/target/target_private.h

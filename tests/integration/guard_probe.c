@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* guard-probe [--root TREE] [--state FOLDER] [--looks N] [--pause MS] NAME-OR-PATH: what the guard finds, a line each:
  * "hard TEXT" or "soft TEXT". With --root only a kernel name of the tree is looked at, and no contents. Opens for
- * reading only. Exits 0 without findings, 1 with soft ones, 2 with a hard one. */
+ * reading only. Exits 0 without findings, 1 with soft ones, 2 with a hard one.
+ * guard-probe --sign NAME PATH: put a signature on a disk of the test; with a wrong name, list them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "target/guard.h"
+#include "tests/unit/signatures.h"
 
 static const char *root = "", *state = "";
 static unsigned looks = GUARD_LOOKS;
@@ -75,6 +77,21 @@ static void check(const char *path, struct guard_report *report)
 	(void)printf("digest %016llx\n", (unsigned long long)contents.digest);
 }
 
+static int sign(const char *name, const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	off_t bytes = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+
+	for (size_t i = 0; i < signature_count && bytes > 0; i++)
+		if (strcmp(signatures[i].name, name) == 0) {
+			signatures[i].put(fd, (uint64_t)bytes);
+			return fsync(fd) < 0 || close(fd) < 0;
+		}
+	for (size_t i = 0; i < signature_count; i++)
+		(void)printf("%s\t%s\n", signatures[i].name, signatures[i].words);
+	return 64;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -87,6 +104,8 @@ int main(int argc, char **argv)
 	static struct guard_report report;
 	int c;
 
+	if (argc == 4 && strcmp(argv[1], "--sign") == 0)
+		return sign(argv[2], argv[3]);
 	while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0) {
 		if (c == 'r')
 			root = optarg;

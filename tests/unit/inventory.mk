@@ -11,3 +11,8 @@ unit_programs += tests/unit/test_blocklink
 tests_unit_test_blocklink_SOURCES = tests/unit/test_blocklink.c $(tree_fixture)
 tests_unit_test_blocklink_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_blocklink_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_inventory
+tests_unit_test_inventory_SOURCES = tests/unit/test_inventory.c $(tree_fixture)
+tests_unit_test_inventory_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_inventory_LDADD = $(LDADD) $(CMOCKA_LIBS)

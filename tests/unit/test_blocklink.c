@@ -85,7 +85,8 @@ static void test_nvme_below_a_subsystem_is_found_through_its_controller(void **s
 	tree_file(root, DRIVE "/device", "0xa808\n");
 	put_pcie(root, DRIVE, values);
 	tree_disk(root, "sys/devices/virtual/nvme-subsystem/nvme-subsys3", "nvme3n1", 1000);
-	tree_link(root, "sys/block/nvme3n1/device", "sys/devices/virtual/nvme-subsystem/nvme-subsys3");
+	tree_link(root, "sys/devices/virtual/nvme-subsystem/nvme-subsys3/block/nvme3n1/device",
+		"sys/devices/virtual/nvme-subsystem/nvme-subsys3");
 	tree_link(root, "sys/devices/virtual/nvme-subsystem/nvme-subsys3/nvme3", DRIVE "/nvme/nvme3");
 	tree_file(root, "sys/devices/virtual/nvme-subsystem/nvme-subsys3/nvme3n1/size", "1000\n");
 	assert_int_equal(blockdev_read(root, "nvme3n1", &disk), 0);

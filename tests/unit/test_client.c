@@ -348,7 +348,7 @@ static void test_exit_codes_and_words(void **state)
 		{ "", 64, "Usage:\n" },
 		{ "nonsense", 64, "drivesoak: nonsense: no such subcommand" },
 		{ "arm evo", 64, "drivesoak: arm: not in this version yet" },
-		{ "status", 64, "drivesoak: status: not in this version yet" },
+		{ "alert-test", 64, "drivesoak: alert-test: not in this version yet" },
 		{ "runs --bogus", 64, "unrecognized option '--bogus'" },
 		{ "runs extra --state $S", 64, "drivesoak runs: too many arguments\nUsage: drivesoak runs " },
 		{ "runs -o x --state $S", 64, "an option that this subcommand has not" },

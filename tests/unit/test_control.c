@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -23,6 +21,7 @@
 #include "archive_fixture.h"
 #include "base/clock.h"
 #include "control/control.h"
+#include "control_fixture.h"
 
 #define BIG_BYTES   300000
 #define NOBODY	    65534
@@ -31,10 +30,7 @@
 static struct {
 	char *folder;
 	char path[600];
-	sd_event *event;
-	struct control_server *server;
-	int stop_fd;
-	pthread_t thread;
+	bool is_up;
 } rig;
 
 /* What the handler saw; the handler runs in the loop's thread. */
@@ -74,44 +70,16 @@ static unsigned count_seen(struct control_request *request)
 	return count;
 }
 
-static int on_stop(sd_event_source *source, int fd, uint32_t events, void *arg)
-{
-	(void)fd;
-	(void)events;
-	(void)arg;
-	return sd_event_exit(sd_event_source_get_event(source), 0);
-}
-
-static void *loop_run(void *arg)
-{
-	(void)arg;
-	(void)sd_event_loop(rig.event);
-	return NULL;
-}
-
 static void server_start(void)
 {
-	char why[CONTROL_WHY_MAX] = "";
-
-	assert_int_equal(sd_event_new(&rig.event), 0);
-	rig.stop_fd = eventfd(0, EFD_CLOEXEC);
-	assert_true(rig.stop_fd >= 0);
-	assert_true(sd_event_add_io(rig.event, NULL, rig.stop_fd, EPOLLIN, on_stop, NULL) >= 0);
-	if (control_open(rig.event, rig.folder, handle, &rig, &rig.server, why) < 0)
-		fail_msg("%s", why);
-	assert_int_equal(pthread_create(&rig.thread, NULL, loop_run, NULL), 0);
+	rig.is_up = true;
+	control_fixture_start(rig.folder, handle, &rig);
 }
 
 static void server_stop(void)
 {
-	const uint64_t one = 1;
-
-	assert_int_equal(write(rig.stop_fd, &one, sizeof(one)), sizeof(one));
-	(void)pthread_join(rig.thread, NULL);
-	control_close(rig.server);
-	(void)sd_event_unref(rig.event);
-	(void)close(rig.stop_fd);
-	rig.server = NULL;
+	rig.is_up = false;
+	control_fixture_stop();
 }
 
 static int set_up_folder(void **state)
@@ -139,7 +107,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	if (rig.server)
+	if (rig.is_up)
 		server_stop();
 	return tear_down_folder(state);
 }

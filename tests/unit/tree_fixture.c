@@ -69,22 +69,32 @@ void tree_symlink(const char *root, const char *path, const char *text)
 		abort();
 }
 
+/* As sysfs has them, relative: they lead to the same place for whoever takes the root for "/". */
 void tree_link(const char *root, const char *path, const char *to)
 {
-	char text[PATH_MAX];
+	char text[PATH_MAX] = "";
+	size_t used = 0;
 
-	(void)snprintf(text, sizeof(text), "%s/%s", root, to);
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/'))
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "../");
+	(void)snprintf(text + used, sizeof(text) - used, "%s", to);
 	tree_symlink(root, path, text);
 }
 
 void tree_disk(const char *root, const char *folder, const char *name, unsigned long sectors)
 {
-	char path[512], to[512], size[32];
+	static unsigned minor_number;
+	char path[512], to[512], size[32], number[32];
 
 	(void)snprintf(to, sizeof(to), "%s/block/%s", folder, name);
 	(void)snprintf(path, sizeof(path), "%s/size", to);
 	(void)snprintf(size, sizeof(size), "%lu\n", sectors);
 	tree_file(root, path, size);
+	(void)snprintf(path, sizeof(path), "%s/ro", to);
+	tree_file(root, path, "0\n");
+	(void)snprintf(path, sizeof(path), "%s/dev", to);
+	(void)snprintf(number, sizeof(number), "259:%u\n", minor_number++);
+	tree_file(root, path, number);
 	(void)snprintf(path, sizeof(path), "sys/block/%s", name);
 	tree_link(root, path, to);
 	(void)snprintf(path, sizeof(path), "sys/class/block/%s", name);
