@@ -25,6 +25,7 @@ check_PROGRAMS += tests/integration/guard-probe
 tests_integration_guard_probe_SOURCES = tests/integration/guard_probe.c tests/unit/signatures.c tests/unit/signatures.h
 AM_TESTS_ENVIRONMENT = DRIVESOAK_BUILD='$(abs_top_builddir)'; export DRIVESOAK_BUILD; \
 	PYTHONDONTWRITEBYTECODE=1; export PYTHONDONTWRITEBYTECODE;
+include tests/vm/local.mk
 
 # Only the unit tests: what the builds with sanitizers run.
 .PHONY: check-units
