@@ -36,8 +36,9 @@ struct slot {
 	uint64_t submit_ns; /* 0: not yet passed on */
 	uint64_t write_ns;  /* submit_ns of the last write, while its sync is under way */
 	uint64_t sequence;
-	uint64_t unsynced;     /* writes since the client's last sync */
-	uint64_t offset_bytes; /* in the target */
+	uint64_t unsynced;	   /* writes since the client's last sync */
+	uint64_t offset_bytes;	   /* in the target */
+	uint64_t block, own_block; /* soak: of the target, and which of its worker's */
 	uint32_t bytes, done_bytes;
 	enum ring_verb verb;
 	uint8_t *buffer, *read_buffer;

@@ -7,7 +7,7 @@ libdrivesoak_a_SOURCES += \
 	monitor/engine/libaio.c \
 	monitor/engine/null.c \
 	monitor/engine/ops.h \
-	monitor/engine/payload.c monitor/engine/payload.h \
+	monitor/engine/payload.c monitor/engine/payload.h monitor/engine/payload_stamp.c \
 	monitor/engine/random.h \
 	monitor/engine/statefile.c monitor/engine/statefile.h \
 	monitor/engine/uring.c \

@@ -142,16 +142,16 @@ static int group_submit(struct worker *worker)
 }
 
 /* Counts requests in flight by the low bits of their block: where it says none, none is. */
-static uint16_t *busy_filter(struct worker *worker, uint64_t block)
+static uint16_t *busy_filter(struct worker *worker, uint64_t own_block)
 {
-	return &worker->busy_filter[block / worker->engine->worker_count % BUSY_FILTER];
+	return &worker->busy_filter[own_block % BUSY_FILTER];
 }
 
-static bool is_busy(struct worker *worker, uint64_t block, uint64_t offset)
+static bool is_busy(struct worker *worker, uint64_t own_block, uint64_t offset)
 {
 	unsigned same = 0;
 
-	if (*busy_filter(worker, block) == 0)
+	if (*busy_filter(worker, own_block) == 0)
 		return false;
 	for (unsigned i = 0; i < worker->depth; i++)
 		same += worker->busy_offsets[i] == offset;
@@ -160,18 +160,16 @@ static bool is_busy(struct worker *worker, uint64_t block, uint64_t offset)
 
 /* Next random block that has no request in flight. A worker owns the blocks whose number leaves its index when
  * divided by the number of workers, so it alone has to look. */
-static uint64_t soak_pick_block(struct worker *worker)
+static void soak_pick_block(struct worker *worker, struct slot *slot)
 {
 	struct engine *engine = worker->engine;
-	uint64_t block, offset;
 
 	do {
-		block = random_below(&worker->random, worker->own_blocks) * engine->worker_count +
-			worker->index;
-		offset = block * engine->job.block_bytes;
-	} while (is_busy(worker, block, offset));
-	++*busy_filter(worker, block);
-	return offset;
+		slot->own_block = random_below(&worker->random, worker->own_blocks);
+		slot->block = slot->own_block * engine->worker_count + worker->index;
+		slot->offset_bytes = slot->block * engine->job.block_bytes;
+	} while (is_busy(worker, slot->own_block, slot->offset_bytes));
+	++*busy_filter(worker, slot->own_block);
 }
 
 /* Another share of the budget. False when not even one write is left: then the job is over for all workers. */
@@ -239,9 +237,14 @@ static bool soak_reads_next(struct worker *worker)
 static void ledger_tell(const struct engine *engine, const struct slot *slot,
 	void (*tell)(struct ledger *ledger, uint64_t block, uint64_t sequence))
 {
-	uint64_t block = slot->offset_bytes / engine->job.block_bytes;
-	uint64_t end = (slot->offset_bytes + slot->bytes) / engine->job.block_bytes;
+	uint64_t block, end;
 
+	if (!engine->job.is_fill) {
+		tell(engine->job.ledger, slot->block, slot->sequence);
+		return;
+	}
+	block = slot->offset_bytes / engine->job.block_bytes;
+	end = (slot->offset_bytes + slot->bytes) / engine->job.block_bytes;
 	for (; block < end; block++)
 		tell(engine->job.ledger, block, slot->sequence);
 }
@@ -291,7 +294,7 @@ static bool slot_issue(struct worker *worker, unsigned index, uint64_t intended_
 		slot->bytes = engine->job.block_bytes;
 		if (slot->verb == RING_WRITE && !write_charge(worker, slot->bytes))
 			return false;
-		slot->offset_bytes = soak_pick_block(worker);
+		soak_pick_block(worker, slot);
 	}
 	worker->busy_offsets[index] = slot->offset_bytes;
 	slot->submit_ns = intended_ns;
@@ -326,7 +329,7 @@ static void slot_refill(struct worker *worker, unsigned index)
 		return;
 	}
 	if (worker->busy_offsets[index] != OFFSET_NONE && !engine->job.is_fill)
-		--*busy_filter(worker, slot->offset_bytes / engine->job.block_bytes);
+		--*busy_filter(worker, slot->own_block);
 	worker->busy_offsets[index] = OFFSET_NONE;
 	if (atomic_load_explicit(&engine->stop, memory_order_relaxed))
 		return;
