@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 
@@ -16,6 +17,8 @@
 #include "base/units.h"
 #include "run/run.h"
 #include "run/wearplan.h"
+#include "target/device.h"
+#include "target/inventory.h"
 #include "target/target.h"
 
 #define FROM_MAX      160
@@ -27,7 +30,9 @@ struct subject {
 	bool is_rotational;
 	uint64_t capacity_bytes, fill_bytes;
 	unsigned files; /* 0: no files */
+	bool needs_claim;
 	const char *discard;
+	bool is_stranger; /* the kernel does not tell who it is */
 	char note[TARGET_WHY_MAX], refusal[TARGET_WHY_MAX];
 };
 
@@ -99,12 +104,73 @@ static int subject_of_directory(
 	return EX_OK;
 }
 
+/* Does the kernel tell what the configuration names the drive by? */
+static bool is_known_as(const struct config_drive *drive, const struct identity *identity)
+{
+	return (drive->serial[0] && identity->serial[0]) || (drive->wwid[0] && identity->wwid[0]);
+}
+
+/* What is known without opening it. */
+static int subject_of_disk(
+	const struct config_drive *drive, const struct inventory_disk *disk, struct subject *out)
+{
+	struct target_plan plan = { 0 };
+	char why[TARGET_WHY_MAX] = "";
+	int rc = device_plan(drive, &disk->identity, &plan, why);
+
+	if (rc < 0)
+		return fail(EX_CONFIG, drive->name, why);
+	(void)snprintf(out->target, sizeof(out->target), "device %s, now %s", drive->device, disk->node);
+	out->capacity_bytes = disk->identity.capacity_bytes ? disk->identity.capacity_bytes
+							    : WEARPLAN_UNKNOWN;
+	out->fill_bytes = plan.goal_bytes;
+	text_copy(out->note, sizeof(out->note), plan.note);
+	text_copy(out->model, sizeof(out->model), disk->identity.model);
+	text_copy(out->serial, sizeof(out->serial), disk->identity.serial);
+	text_copy(out->transport, sizeof(out->transport), disk->block.transport);
+	out->is_rotational = disk->block.is_rotational;
+	out->discard = drive->discard ? "the whole drive, once it is armed and started" : "nothing";
+	out->needs_claim = true;
+	if (!is_known_as(drive, &disk->identity))
+		out->is_stranger = true;
+	else if (!inventory_matches(&disk->identity, drive->serial, drive->wwid))
+		(void)snprintf(out->refusal, sizeof(out->refusal),
+			"the drive there is not the one of the configuration: its serial is %s, its wwid %s",
+			disk->identity.serial[0] ? disk->identity.serial : "unknown",
+			disk->identity.wwid[0] ? disk->identity.wwid : "unknown");
+	if (!disk->is_usable && !out->refusal[0])
+		guard_report_text(&disk->report, GUARD_HARD, out->refusal, sizeof(out->refusal));
+	return EX_OK;
+}
+
+static int subject_of_device(
+	const struct config *config, const struct config_drive *drive, struct subject *out)
+{
+	char name[sizeof(((struct blockdev *)NULL)->name)], why[GUARD_TEXT_MAX] = "";
+	struct inventory_disk *disks = NULL;
+	size_t count = 0;
+	int rc = inventory_find("", drive->device, drive->serial, drive->wwid, name, why), code;
+
+	if (rc < 0)
+		return fail(rc == -ENOENT ? EX_NOINPUT : EX_CONFIG, drive->name, why);
+	rc = inventory_read("", config->state_directory, &disks, &count);
+	if (rc < 0)
+		return fail(EX_OSERR, drive->name, strerror(-rc));
+	code = EX_NOINPUT;
+	for (size_t i = 0; i < count && code == EX_NOINPUT; i++)
+		if (strcmp(disks[i].block.name, name) == 0)
+			code = subject_of_disk(drive, &disks[i], out);
+	if (code == EX_NOINPUT)
+		(void)fail(code, drive->name, "the drive has just gone");
+	free(disks);
+	return code;
+}
+
 static int subject_of(const struct config *config, const struct config_drive *drive, struct subject *out)
 {
 	*out = (struct subject){ .capacity_bytes = WEARPLAN_UNKNOWN, .fill_bytes = WEARPLAN_UNKNOWN };
-	if (drive->device[0])
-		return fail(EX_CONFIG, drive->name, "device targets are not in this version yet");
-	return subject_of_directory(config, drive, out);
+	return drive->device[0] ? subject_of_device(config, drive, out)
+				: subject_of_directory(config, drive, out);
 }
 
 /* The search for an earlier run of this drive, else of this model, that did the same. */
@@ -444,6 +510,11 @@ static void print_text(const struct plan *plan)
 		row("REFUSED", "%s", subject->refusal);
 	row("Drive", "%s, serial %s, %s", subject->model[0] ? subject->model : "model unknown",
 		subject->serial[0] ? subject->serial : "unknown", bytes_text(subject->capacity_bytes, a));
+	if (subject->is_stranger)
+		row("", "%s", "whether it is the drive of the configuration is only known once it is opened");
+	if (subject->needs_claim && !subject->refusal[0])
+		row("Consent", "all that it holds is lost; nothing is written before: drivesoak arm %s",
+			plan->drive->name);
 	print_fill(plan);
 	print_soak(plan);
 	print_total(plan);
@@ -555,5 +626,5 @@ int drivesoak_plan(
 		print_text(&plan);
 	if (fflush(stdout) != 0 || ferror(stdout))
 		return fail(EX_IOERR, "standard output", strerror(errno));
-	return EX_OK;
+	return plan.subject.refusal[0] ? EX_CONFIG : EX_OK;
 }
