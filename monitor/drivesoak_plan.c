@@ -183,13 +183,37 @@ struct search {
 	bool is_soak_own, is_fill_own;
 };
 
-/* Is the line of @key the same in both? */
-static bool is_line_equal(const char *a, const char *b, const char *key)
+/* The value of @key among "key=value" lines, to the end of its line; NULL when it is not there. */
+static const char *line_value(const char *lines, const char *key, size_t *length)
 {
-	const char *in_a = strstr(a, key), *in_b = strstr(b, key);
-	size_t length = in_a ? strcspn(in_a, "\n") : 0;
+	const size_t key_length = strlen(key);
 
-	return in_a && in_b && length == strcspn(in_b, "\n") && memcmp(in_a, in_b, length) == 0;
+	for (; *lines; lines += *lines == '\n') {
+		*length = strcspn(lines, "\n");
+		if (strncmp(lines, key, key_length) == 0 && lines[key_length] == '=') {
+			*length -= key_length + 1;
+			return lines + key_length + 1;
+		}
+		lines += *length;
+	}
+	return NULL;
+}
+
+/* Was @run, by its frozen keys, a load of the same kind? */
+static bool is_same_load(const char *run, const char *today)
+{
+	static const char *const keys[] = { "workload", "read-percent", "block-size", "fsync-every", "rate",
+		"payload" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		size_t a_length = 0, b_length = 0;
+		const char *a = line_value(run, keys[i], &a_length),
+			   *b = line_value(today, keys[i], &b_length);
+
+		if (!a || !b || a_length != b_length || memcmp(a, b, a_length) != 0)
+			return false;
+	}
+	return true;
 }
 
 static bool is_own(const struct search *search, const struct run_record *run)
@@ -240,7 +264,8 @@ static void search_soak(struct search *search, const struct run_record *run, con
 	if (!part->samples || !(part->write.mean > 0))
 		return;
 	search->soak.bytes_per_s = part->write.mean;
-	(void)snprintf(search->soak.from, FROM_MAX, "measured: mean of run %s of %s", run->id, whose);
+	(void)snprintf(search->soak.from, FROM_MAX, "measured: mean of run %s of %s%s", run->id, whose,
+		summary_is_host_limited(&figures) ? ", where the host was the limit" : "");
 }
 
 static int search_run(const struct run_record *run, void *arg)
@@ -256,9 +281,7 @@ static int search_run(const struct run_record *run, void *arg)
 		search->is_fill_own = own && !isnan(search->fill.bytes_per_s);
 	}
 	if ((isnan(search->soak.bytes_per_s) || (own && !search->is_soak_own)) &&
-		is_line_equal(run->frozen, search->frozen, "workload=") &&
-		is_line_equal(run->frozen, search->frozen, "block-size=") &&
-		is_line_equal(run->frozen, search->frozen, "read-percent=")) {
+		is_same_load(run->frozen, search->frozen)) {
 		search_soak(search, run, whose);
 		search->is_soak_own = own && !isnan(search->soak.bytes_per_s);
 	}

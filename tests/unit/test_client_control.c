@@ -356,6 +356,9 @@ static void test_a_plan_takes_what_was_measured(void **state)
 	assert_int_equal(client("plan evo --json"), 0);
 	assert_null(strstr(output, "mean of run"));
 	check_contains("measured by the fill of run");
+	config_write("duration = \"100h\" rate = \"10GiB\"");
+	assert_int_equal(client("plan evo --json"), 0);
+	assert_null(strstr(output, "mean of run"));
 	/* The limit of the configuration holds where it is below. */
 	config_write("duration = \"0\" rate = \"1MiB\"");
 	assert_int_equal(client("plan evo --json"), 0);
