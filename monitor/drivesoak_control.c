@@ -137,7 +137,7 @@ static void status_line(struct json_object *drive)
 	char done[UNITS_TEXT_MAX], eta[UNITS_TEXT_MAX], rate[UNITS_TEXT_MAX], p99[UNITS_TEXT_MAX],
 		written[UNITS_TEXT_MAX];
 	double writes = cell_number(drive, "write_bytes_per_s"),
-	       reads = cell_number(drive, "read_bytes_per_s");
+	       reads = cell_number(drive, "read_bytes_per_s"), left = cell_number(drive, "eta_s");
 
 	cell_text(drive, "name", name);
 	cell_text(drive, "state", state);
@@ -145,7 +145,7 @@ static void status_line(struct json_object *drive)
 	cell_text(drive, "run", run);
 	cell_text(drive, "reason", reason);
 	cell_print(cell_number(drive, "progress"), 100, percent_print, done);
-	cell_print(cell_number(drive, "eta_s"), 1e9, units_print_duration_rounded, eta);
+	cell_print(left > 0 ? left : NAN, 1e9, units_print_duration_rounded, eta);
 	cell_print(reads > writes ? reads : writes, 1, units_print_rate_rounded, rate);
 	cell_print(cell_number(drive, "lat_p99_ns"), 1, units_print_duration_rounded, p99);
 	cell_print(cell_number(drive, "written_bytes"), 1, units_print_bytes_rounded, written);

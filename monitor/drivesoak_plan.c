@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 
@@ -16,6 +17,8 @@
 #include "base/units.h"
 #include "run/run.h"
 #include "run/wearplan.h"
+#include "target/device.h"
+#include "target/inventory.h"
 #include "target/target.h"
 
 #define FROM_MAX      160
@@ -27,7 +30,9 @@ struct subject {
 	bool is_rotational;
 	uint64_t capacity_bytes, fill_bytes;
 	unsigned files; /* 0: no files */
+	bool needs_claim;
 	const char *discard;
+	bool is_stranger; /* the kernel does not tell who it is */
 	char note[TARGET_WHY_MAX], refusal[TARGET_WHY_MAX];
 };
 
@@ -99,12 +104,73 @@ static int subject_of_directory(
 	return EX_OK;
 }
 
+/* Does the kernel tell what the configuration names the drive by? */
+static bool is_known_as(const struct config_drive *drive, const struct identity *identity)
+{
+	return (drive->serial[0] && identity->serial[0]) || (drive->wwid[0] && identity->wwid[0]);
+}
+
+/* What is known without opening it. */
+static int subject_of_disk(
+	const struct config_drive *drive, const struct inventory_disk *disk, struct subject *out)
+{
+	struct target_plan plan = { 0 };
+	char why[TARGET_WHY_MAX] = "";
+	int rc = device_plan(drive, &disk->identity, &plan, why);
+
+	if (rc < 0)
+		return fail(EX_CONFIG, drive->name, why);
+	(void)snprintf(out->target, sizeof(out->target), "device %s, now %s", drive->device, disk->node);
+	out->capacity_bytes = disk->identity.capacity_bytes ? disk->identity.capacity_bytes
+							    : WEARPLAN_UNKNOWN;
+	out->fill_bytes = plan.goal_bytes;
+	text_copy(out->note, sizeof(out->note), plan.note);
+	text_copy(out->model, sizeof(out->model), disk->identity.model);
+	text_copy(out->serial, sizeof(out->serial), disk->identity.serial);
+	text_copy(out->transport, sizeof(out->transport), disk->block.transport);
+	out->is_rotational = disk->block.is_rotational;
+	out->discard = drive->discard ? "the whole drive, once it is armed and started" : "nothing";
+	out->needs_claim = true;
+	if (!is_known_as(drive, &disk->identity))
+		out->is_stranger = true;
+	else if (!inventory_matches(&disk->identity, drive->serial, drive->wwid))
+		(void)snprintf(out->refusal, sizeof(out->refusal),
+			"the drive there is not the one of the configuration: its serial is %s, its wwid %s",
+			disk->identity.serial[0] ? disk->identity.serial : "unknown",
+			disk->identity.wwid[0] ? disk->identity.wwid : "unknown");
+	if (!disk->is_usable && !out->refusal[0])
+		guard_report_text(&disk->report, GUARD_HARD, out->refusal, sizeof(out->refusal));
+	return EX_OK;
+}
+
+static int subject_of_device(
+	const struct config *config, const struct config_drive *drive, struct subject *out)
+{
+	char name[sizeof(((struct blockdev *)NULL)->name)], why[GUARD_TEXT_MAX] = "";
+	struct inventory_disk *disks = NULL;
+	size_t count = 0;
+	int rc = inventory_find("", drive->device, drive->serial, drive->wwid, name, why), code;
+
+	if (rc < 0)
+		return fail(rc == -ENOENT ? EX_NOINPUT : EX_CONFIG, drive->name, why);
+	rc = inventory_read("", config->state_directory, &disks, &count);
+	if (rc < 0)
+		return fail(EX_OSERR, drive->name, strerror(-rc));
+	code = EX_NOINPUT;
+	for (size_t i = 0; i < count && code == EX_NOINPUT; i++)
+		if (strcmp(disks[i].block.name, name) == 0)
+			code = subject_of_disk(drive, &disks[i], out);
+	if (code == EX_NOINPUT)
+		(void)fail(code, drive->name, "the drive has just gone");
+	free(disks);
+	return code;
+}
+
 static int subject_of(const struct config *config, const struct config_drive *drive, struct subject *out)
 {
 	*out = (struct subject){ .capacity_bytes = WEARPLAN_UNKNOWN, .fill_bytes = WEARPLAN_UNKNOWN };
-	if (drive->device[0])
-		return fail(EX_CONFIG, drive->name, "device targets are not in this version yet");
-	return subject_of_directory(config, drive, out);
+	return drive->device[0] ? subject_of_device(config, drive, out)
+				: subject_of_directory(config, drive, out);
 }
 
 /* The search for an earlier run of this drive, else of this model, that did the same. */
@@ -117,13 +183,37 @@ struct search {
 	bool is_soak_own, is_fill_own;
 };
 
-/* Is the line of @key the same in both? */
-static bool is_line_equal(const char *a, const char *b, const char *key)
+/* The value of @key among "key=value" lines, to the end of its line; NULL when it is not there. */
+static const char *line_value(const char *lines, const char *key, size_t *length)
 {
-	const char *in_a = strstr(a, key), *in_b = strstr(b, key);
-	size_t length = in_a ? strcspn(in_a, "\n") : 0;
+	const size_t key_length = strlen(key);
 
-	return in_a && in_b && length == strcspn(in_b, "\n") && memcmp(in_a, in_b, length) == 0;
+	for (; *lines; lines += *lines == '\n') {
+		*length = strcspn(lines, "\n");
+		if (strncmp(lines, key, key_length) == 0 && lines[key_length] == '=') {
+			*length -= key_length + 1;
+			return lines + key_length + 1;
+		}
+		lines += *length;
+	}
+	return NULL;
+}
+
+/* Was @run, by its frozen keys, a load of the same kind? */
+static bool is_same_load(const char *run, const char *today)
+{
+	static const char *const keys[] = { "workload", "read-percent", "block-size", "fsync-every", "rate",
+		"payload" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		size_t a_length = 0, b_length = 0;
+		const char *a = line_value(run, keys[i], &a_length),
+			   *b = line_value(today, keys[i], &b_length);
+
+		if (!a || !b || a_length != b_length || memcmp(a, b, a_length) != 0)
+			return false;
+	}
+	return true;
 }
 
 static bool is_own(const struct search *search, const struct run_record *run)
@@ -174,7 +264,8 @@ static void search_soak(struct search *search, const struct run_record *run, con
 	if (!part->samples || !(part->write.mean > 0))
 		return;
 	search->soak.bytes_per_s = part->write.mean;
-	(void)snprintf(search->soak.from, FROM_MAX, "measured: mean of run %s of %s", run->id, whose);
+	(void)snprintf(search->soak.from, FROM_MAX, "measured: mean of run %s of %s%s", run->id, whose,
+		summary_is_host_limited(&figures) ? ", where the host was the limit" : "");
 }
 
 static int search_run(const struct run_record *run, void *arg)
@@ -190,9 +281,7 @@ static int search_run(const struct run_record *run, void *arg)
 		search->is_fill_own = own && !isnan(search->fill.bytes_per_s);
 	}
 	if ((isnan(search->soak.bytes_per_s) || (own && !search->is_soak_own)) &&
-		is_line_equal(run->frozen, search->frozen, "workload=") &&
-		is_line_equal(run->frozen, search->frozen, "block-size=") &&
-		is_line_equal(run->frozen, search->frozen, "read-percent=")) {
+		is_same_load(run->frozen, search->frozen)) {
 		search_soak(search, run, whose);
 		search->is_soak_own = own && !isnan(search->soak.bytes_per_s);
 	}
@@ -444,6 +533,11 @@ static void print_text(const struct plan *plan)
 		row("REFUSED", "%s", subject->refusal);
 	row("Drive", "%s, serial %s, %s", subject->model[0] ? subject->model : "model unknown",
 		subject->serial[0] ? subject->serial : "unknown", bytes_text(subject->capacity_bytes, a));
+	if (subject->is_stranger)
+		row("", "%s", "whether it is the drive of the configuration is only known once it is opened");
+	if (subject->needs_claim && !subject->refusal[0])
+		row("Consent", "all that it holds is lost; nothing is written before: drivesoak arm %s",
+			plan->drive->name);
 	print_fill(plan);
 	print_soak(plan);
 	print_total(plan);
@@ -555,5 +649,5 @@ int drivesoak_plan(
 		print_text(&plan);
 	if (fflush(stdout) != 0 || ferror(stdout))
 		return fail(EX_IOERR, "standard output", strerror(errno));
-	return EX_OK;
+	return plan.subject.refusal[0] ? EX_CONFIG : EX_OK;
 }

@@ -356,6 +356,9 @@ static void test_a_plan_takes_what_was_measured(void **state)
 	assert_int_equal(client("plan evo --json"), 0);
 	assert_null(strstr(output, "mean of run"));
 	check_contains("measured by the fill of run");
+	config_write("duration = \"100h\" rate = \"10GiB\"");
+	assert_int_equal(client("plan evo --json"), 0);
+	assert_null(strstr(output, "mean of run"));
 	/* The limit of the configuration holds where it is below. */
 	config_write("duration = \"0\" rate = \"1MiB\"");
 	assert_int_equal(client("plan evo --json"), 0);
@@ -384,6 +387,71 @@ static void test_a_plan_of_what_would_be_refused(void **state)
 	assert_true(is_there("target/drivesoak-00.dat"));
 }
 
+/* A loop device over an image in the folder, with a configuration that calls it @serial and the folder's path. */
+static void loop_attach(char *node, size_t size, const char *serial)
+{
+	char command[PATH_MAX + 200], text[8192];
+	FILE *pipe;
+
+	(void)snprintf(command, sizeof(command), "truncate -s 200M %s/image && losetup -f --show %s/image",
+		folder, folder);
+	pipe = popen(command, "r");
+	assert_non_null(pipe);
+	node[0] = '\0';
+	(void)!fgets(node, (int)size, pipe);
+	(void)pclose(pipe);
+	node[strcspn(node, "\n")] = '\0';
+	if (!node[0])
+		skip();
+	(void)snprintf(text, sizeof(text),
+		"state-directory = \"%s\"\nruntime-directory = \"%s/run\"\n"
+		"drive \"evo\" { device = \"%s\" serial = \"loop:%s/%s\" duration = \"100h\" }\n",
+		folder, folder, node, folder, serial);
+	file_write("d.conf", text);
+}
+
+static void loop_detach(const char *node)
+{
+	char command[200];
+
+	(void)snprintf(command, sizeof(command), "losetup -d %s", node);
+	assert_int_equal(system(command), 0);
+}
+
+static void test_a_plan_of_a_device(void **state)
+{
+	char node[64], text[PATH_MAX + 100];
+	int code, refused;
+
+	(void)state;
+	if (getuid() != 0)
+		skip();
+	loop_attach(node, sizeof(node), "image");
+	code = client("plan evo --rate 100MB --json");
+	(void)snprintf(text, sizeof(text),
+		"{\"drive\":\"evo\",\"target\":\"device %s, now "
+		"%s\",\"refused\":null,\"note\":null,\"model\":null,"
+		"\"serial\":\"loop:%s/image\",\"transport\":\"loop\",\"capacity_bytes\":209715200,"
+		"\"fill_bytes\":157286400,\"fill_pct\":75,\"fill_bytes_per_s\":null,",
+		node, node, folder);
+	loop_detach(node);
+	assert_int_equal(code, 0);
+	check_contains(text);
+	check_contains("\"write_bytes_per_day\":8640000000000,");
+	/* Another drive than the configuration means, and none at all. */
+	loop_attach(node, sizeof(node), "other");
+	refused = client("plan evo");
+	loop_detach(node);
+	assert_int_equal(refused, 78);
+	check_contains("  REFUSED         the drive there is not the one of the configuration: its serial is "
+		       "loop:/");
+	assert_int_equal(client("plan evo"), 66);
+	check_contains("drivesoak: evo: /dev/loop");
+	/* No service: nothing to purge on a device. */
+	assert_int_equal(client("stop evo --purge"), 69);
+	check_contains("evo: is a device: there is nothing to purge");
+}
+
 int main(void)
 {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -395,6 +463,7 @@ int main(void)
 		CASE(test_a_plan_at_a_given_rate),
 		CASE(test_a_plan_takes_what_was_measured),
 		CASE(test_a_plan_of_what_would_be_refused),
+		CASE(test_a_plan_of_a_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

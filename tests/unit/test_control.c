@@ -306,6 +306,43 @@ static void test_text_has_a_length(void **state)
 	assert_string_equal(why, "request: is too long");
 }
 
+/* Whatever comes: refused with words and nothing taken, or taken as what prints to the same again. */
+static void test_mutated_requests(void **state)
+{
+	static const char *const seeds[] = { "{\"command\":\"stop\"," D ",\"purge\":true}",
+		"{" N "\"d\\u00e9j\xc3\xa0 \\n \\\"x\\\\\"}", "{\"command\":\"status\"}",
+		"{ \"drive\" : \"evo\" , \"command\" : \"pause\" }" };
+	uint64_t seed = 7;
+	unsigned accepted = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 100000; round++) {
+		struct control_request out = { .who = "untouched" }, back;
+		char line[200], why[CONTROL_WHY_MAX] = "";
+		struct text text = TEXT_INIT;
+		size_t length;
+
+		text_copy(line, sizeof(line), seeds[fixture_random(&seed, ARRAY_LEN(seeds))]);
+		length = strlen(line);
+		for (uint64_t flips = 1 + fixture_random(&seed, 3); flips; flips--)
+			line[fixture_random(&seed, length)] =
+				fixture_random(&seed, 2) ? (char)(1 + fixture_random(&seed, 255))
+							 : "\"\\{}[]:,u0 \n/'"[fixture_random(&seed, 14)];
+		if (control_parse_request(line, &out, why) < 0) {
+			assert_string_equal(out.who, "untouched");
+			assert_true(why[0]);
+			continue;
+		}
+		accepted++;
+		control_print_request(&out, &text);
+		if (control_parse_request(text_string(&text), &back, why) < 0)
+			fail_msg("%s became %s: %s", line, text_string(&text), why);
+		assert_memory_equal(&back, &out, sizeof(back));
+		text_fini(&text);
+	}
+	assert_true(accepted > 1000);
+}
+
 static int ask(enum control_verb verb, const char *drive, struct text *answer)
 {
 	struct control_request request = { .verb = verb, .run = "evo", .text = "hello" };
@@ -665,6 +702,7 @@ int main(void)
 		cmocka_unit_test(test_requests_print_and_parse_to_the_same),
 		cmocka_unit_test(test_malformed_requests_are_refused_whole),
 		cmocka_unit_test(test_text_has_a_length),
+		cmocka_unit_test(test_mutated_requests),
 		CASE(test_a_command_is_handled_and_answered),
 		CASE(test_a_long_answer_comes_whole),
 		CASE(test_bad_lines_are_answered_in_words),
