@@ -77,7 +77,9 @@ static void check_mean(const struct hist *hist, uint64_t mean_ns)
 	for (unsigned i = 0; i < HIST_BUCKETS; i++)
 		sum += (double)hist->counts[i] * (double)hist_value_ns(i);
 	mean = sum / (double)hist_total(hist);
-	assert_true(fabs((double)mean_ns - mean) <= mean * 0.016 + 9);
+	if (fabs((double)mean_ns - mean) > mean * 0.016 + 9)
+		fail_msg("mean %llu, by the histogram of %llu %f", (unsigned long long)mean_ns,
+			(unsigned long long)hist_total(hist), mean);
 }
 
 static void test_the_stored_histogram_holds_every_completion_of_the_sample(void **state)
