@@ -7,6 +7,8 @@ include tests/web/local.mk
 
 # Integration: the real service. Scripts that need root, a loop device or a tool that is not there exit 77.
 integration_tests = \
+	tests/integration/test_device.py \
+	tests/integration/test_drives.py \
 	tests/integration/test_faults.py \
 	tests/integration/test_host_limit.py \
 	tests/integration/test_layouts.py \
@@ -25,6 +27,7 @@ check_PROGRAMS += tests/integration/guard-probe
 tests_integration_guard_probe_SOURCES = tests/integration/guard_probe.c tests/unit/signatures.c tests/unit/signatures.h
 AM_TESTS_ENVIRONMENT = DRIVESOAK_BUILD='$(abs_top_builddir)'; export DRIVESOAK_BUILD; \
 	PYTHONDONTWRITEBYTECODE=1; export PYTHONDONTWRITEBYTECODE;
+include tests/vm/local.mk
 
 # Only the unit tests: what the builds with sanitizers run.
 .PHONY: check-units

@@ -32,6 +32,7 @@ static const struct field run_fields[] = {
 	PROGRESS(status, FIELD_STATUS),
 	PROGRESS(fill_goal_bytes, FIELD_COUNT),
 	PROGRESS(fill_done_bytes, FIELD_COUNT),
+	PROGRESS(fill_durable_bytes, FIELD_COUNT),
 	PROGRESS(extent_bytes, FIELD_COUNT),
 	PROGRESS(settled_ns, FIELD_COUNT),
 	PROGRESS(soak_ns, FIELD_COUNT),

@@ -16,12 +16,14 @@
 struct budget;
 
 /* Open or create the file. @spent_least_bytes: what the journal knows to be written. 0 or -errno with @why: a run with
- * a limit and no budget file that can be kept must not start. -EBADMSG: damaged, or of another run. */
+ * a limit and no budget file that can be kept must not start. -EBADMSG: damaged, or of another run; -EBUSY while
+ * somebody has it open. The limit may differ from the last start's; what was spent stays. */
 int budget_open(const char *path, uint64_t run_tag, uint64_t limit_bytes, uint64_t spent_least_bytes,
 	struct budget **out, char *why);
 void budget_close(struct budget *budget); /* NULL is fine; only when no engine uses it */
 
-/* Any thread. At most @want_bytes, a multiple of @unit_bytes, 0 when less than one unit is left. */
+/* Any thread. At most @want_bytes, a multiple of @unit_bytes, 0 when less than one unit is left; ever less towards the
+ * end, so that all who take come to it together. */
 uint64_t budget_take(struct budget *budget, uint64_t want_bytes, uint64_t unit_bytes);
 void budget_return(struct budget *budget, uint64_t bytes);
 uint64_t budget_spent_bytes(const struct budget *budget);

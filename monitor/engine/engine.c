@@ -33,6 +33,12 @@ static int job_check(const struct engine_job *job, char *why)
 		(void)snprintf(why, ENGINE_WHY_MAX, "the job does not fit its files");
 		return -EINVAL;
 	}
+	if (job->base_bytes % PAYLOAD_SECTOR_BYTES || (job->base_bytes && job->fd_count > 1)) {
+		(void)snprintf(why, ENGINE_WHY_MAX,
+			"a target of several files begins at their first byte, any "
+			"other at a whole sector");
+		return -EINVAL;
+	}
 	if (job->is_fill)
 		return 0;
 	if (job->workload == WORKLOAD_OBSERVE || job->read_percent > 100 ||
@@ -369,6 +375,11 @@ bool engine_fill_ended(struct engine *engine, struct engine_fill_end *out)
 int engine_failure(struct engine *engine)
 {
 	return atomic_load(&engine->failure);
+}
+
+bool engine_budget_spent(const struct engine *engine)
+{
+	return atomic_load(&engine->budget_spent);
 }
 
 const char *engine_name(const struct engine *engine)

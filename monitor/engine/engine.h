@@ -22,6 +22,7 @@
 #define ENGINE_NOTES_MAX  256
 #define ENGINE_FILL_BYTES (1u << 20)
 
+struct budget;
 struct ledger;
 struct ring_ops;
 
@@ -30,6 +31,10 @@ struct engine_job {
 	const int *fds; /* must stay open until engine_free() */
 	unsigned fd_count;
 	uint64_t file_bytes;
+	/* Where the target begins in its only file: a device's lies behind its marker. Offsets and sectors count from
+	 * there, file_bytes too. */
+	uint64_t base_bytes;
+	bool is_device; /* no room, too large, quota: errors of the drive there, and never a fill that is full */
 	bool is_fill;
 	uint64_t from_bytes, to_bytes; /* fill: the range to write; soak: [0, to_bytes) */
 	uint32_t block_bytes;	       /* of the soak */
@@ -49,10 +54,14 @@ struct engine_job {
 	bool is_open_loop;
 	struct ledger *ledger;	 /* NULL: none is kept */
 	uint64_t first_sequence; /* of this start of the service, see ledger.h */
+	/* NULL: no limit. Every write is charged before it is passed on; when the next one can't be, the job ends. Must
+	 * stay open until engine_free(). */
+	struct budget *budget;
 	/* Fill only, may be NULL: called by the worker before the first write to file @index. */
 	void (*before_file)(void *arg, unsigned index);
 	void *before_file_arg;
-	/* Called once by a worker when the job has ended by itself: the fill reached its end, or engine_failure(). */
+	/* Called once by a worker when the job has ended by itself: the fill reached its end, engine_budget_spent(), or
+	 * engine_failure(). */
 	void (*on_end)(void *arg);
 	void *on_end_arg;
 };
@@ -82,7 +91,8 @@ struct engine_error {
 /* How a fill ended. */
 struct engine_fill_end {
 	uint64_t done_bytes; /* contiguous and completed, from the start of the target */
-	int error; /* 0: reached to_bytes; positive errno that ended it (ENOSPC: full), or ECANCELED: stopped */
+	/* 0: reached to_bytes; positive errno that ended it (ENOSPC: full), or ECANCELED: stopped, or no budget left. */
+	int error;
 };
 
 struct engine;
@@ -108,6 +118,8 @@ bool engine_fill_ended(struct engine *engine, struct engine_fill_end *out);
 
 /* 0, or the negative errno of a ring that failed as such: all workers have then stopped. */
 int engine_failure(struct engine *engine);
+/* The job ended because a write could no longer be charged to its budget. */
+bool engine_budget_spent(const struct engine *engine);
 
 /* What really runs ("io_uring", "libaio", "null"), and what was refused on the way, in words ("" when nothing). */
 const char *engine_name(const struct engine *engine);

@@ -36,8 +36,9 @@ struct slot {
 	uint64_t submit_ns; /* 0: not yet passed on */
 	uint64_t write_ns;  /* submit_ns of the last write, while its sync is under way */
 	uint64_t sequence;
-	uint64_t unsynced;     /* writes since the client's last sync */
-	uint64_t offset_bytes; /* in the target */
+	uint64_t unsynced;	   /* writes since the client's last sync */
+	uint64_t offset_bytes;	   /* in the target */
+	uint64_t block, own_block; /* soak: of the target, and which of its worker's */
 	uint32_t bytes, done_bytes;
 	enum ring_verb verb;
 	uint8_t *buffer, *read_buffer;
@@ -67,6 +68,7 @@ struct worker {
 	uint64_t *hashes;
 	struct random random;
 	uint64_t sequence;
+	uint64_t share_bytes;	/* charged to the budget, not yet written; without a budget it never ends */
 	int64_t wall_ns;	/* of the last look at the clock: good enough for stamps */
 	int64_t wall_offset_ns; /* to the monotonic clock when the worker started */
 	uint64_t own_blocks;
@@ -101,6 +103,7 @@ struct engine {
 	int gate_rc;
 	_Atomic unsigned working; /* workers whose loop has not ended */
 	_Atomic int failure;	  /* negative errno of a loop that could not go on */
+	_Atomic bool budget_spent;
 
 	/* Stall clock: written by every worker, but only when it is older than STALL_GRAIN_NS. */
 	_Alignas(CACHE_LINE) _Atomic uint64_t last_completion_ns;

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/statefile.h"
+
 #define LEDGER_VERSION	1
 #define COPY_BYTES	65536u
 #define COPY_ENTRIES	(COPY_BYTES / sizeof(uint64_t))
@@ -96,64 +98,6 @@ static void page_init(struct ledger_page *page, const struct ledger_head *head, 
 	start_put(page, 1, start);
 }
 
-/* All @bytes or -errno; -EBADMSG when the file ends before. */
-static int read_whole(int fd, void *buffer, size_t bytes)
-{
-	for (size_t done = 0; done < bytes;) {
-		ssize_t count = read(fd, (uint8_t *)buffer + done, bytes - done);
-
-		if (count < 0 && errno != EINTR)
-			return -errno;
-		if (count == 0)
-			return -EBADMSG;
-		done += count > 0 ? (size_t)count : 0;
-	}
-	return 0;
-}
-
-static int write_whole(int fd, const void *buffer, size_t bytes)
-{
-	for (size_t done = 0; done < bytes;) {
-		ssize_t count = write(fd, (const uint8_t *)buffer + done, bytes - done);
-
-		if (count < 0 && errno != EINTR)
-			return -errno;
-		done += count > 0 ? (size_t)count : 0;
-	}
-	return 0;
-}
-
-static int folder_sync(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	int fd, rc = 0;
-
-	if (!folder)
-		return -ENOMEM;
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || fsync(fd))
-		rc = -errno;
-	if (fd >= 0)
-		(void)close(fd);
-	free(folder);
-	return rc;
-}
-
-/* Every block of the file is there afterwards: a store into the map can't meet a full disk. */
-static int room_take(int fd, uint64_t bytes)
-{
-	static const uint8_t zeros[COPY_BYTES];
-	int rc = fallocate(fd, 0, 0, (off_t)bytes) ? -errno : 0;
-
-	if (rc != -EOPNOTSUPP && rc != -ENOSYS)
-		return rc;
-	rc = 0;
-	for (uint64_t at = 0; at < bytes && rc == 0; at += COPY_BYTES)
-		rc = write_whole(fd, zeros, bytes - at < COPY_BYTES ? bytes - at : COPY_BYTES);
-	return rc;
-}
-
 /* @fd is taken over by success. */
 static int map_attach(struct ledger *ledger, int fd, uint64_t bytes)
 {
@@ -196,7 +140,7 @@ static int map_check(int fd, const struct ledger_setup *setup, uint64_t *bytes)
 {
 	struct ledger_head head;
 	struct stat info;
-	int rc = read_whole(fd, &head, sizeof(head));
+	int rc = statefile_read(fd, &head, sizeof(head));
 
 	if (rc < 0)
 		return rc;
@@ -239,7 +183,7 @@ int ledger_map_build(struct ledger *ledger, const struct ledger_head *head, uint
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		rc = errno == EWOULDBLOCK ? -EBUSY : -errno;
 	if (rc == 0)
-		rc = room_take(fd, bytes);
+		rc = statefile_take_room(fd, bytes);
 	if (rc == 0)
 		rc = map_attach(ledger, fd, bytes);
 	if (rc < 0) {
@@ -262,7 +206,7 @@ int ledger_map_publish(struct ledger *ledger)
 		(void)unlink(ledger->path_new);
 		return rc;
 	}
-	return folder_sync(ledger->path);
+	return statefile_sync_folder(ledger->path);
 }
 
 static void epoch_drop(struct ledger *ledger)
@@ -288,7 +232,7 @@ static int epoch_write_page(struct ledger *ledger, XXH3_state_t *state)
 	memcpy(page.head.magic, ledger_epoch_magic, sizeof(page.head.magic));
 	page.head.checksum = XXH3_64bits(&page.head, CHECKSUM_OFFSET);
 	(void)XXH3_64bits_update(state, &page, sizeof(page));
-	return write_whole(ledger->epoch_fd, &page, sizeof(page));
+	return statefile_write(ledger->epoch_fd, &page, sizeof(page));
 }
 
 /* What is in flight keeps its acknowledged value. */
@@ -305,7 +249,7 @@ static int epoch_write_entries(struct ledger *ledger, XXH3_state_t *state)
 							 &ledger->entries[at + i], memory_order_relaxed) &
 						 ENTRY_SEQUENCE;
 		(void)XXH3_64bits_update(state, ledger->copy_buffer, count * sizeof(uint64_t));
-		rc = write_whole(ledger->epoch_fd, ledger->copy_buffer, count * sizeof(uint64_t));
+		rc = statefile_write(ledger->epoch_fd, ledger->copy_buffer, count * sizeof(uint64_t));
 		at += count;
 		left -= count;
 	}
@@ -333,7 +277,7 @@ int ledger_epoch_begin(struct ledger *ledger)
 		rc = epoch_write_entries(ledger, state);
 	checksum = XXH3_64bits_digest(state);
 	if (rc == 0)
-		rc = write_whole(ledger->epoch_fd, &checksum, sizeof(checksum));
+		rc = statefile_write(ledger->epoch_fd, &checksum, sizeof(checksum));
 	if (rc < 0)
 		epoch_drop(ledger);
 out:
@@ -353,7 +297,7 @@ int ledger_epoch_commit(struct ledger *ledger, char *why)
 	if (rc == 0) {
 		(void)close(ledger->epoch_fd);
 		ledger->epoch_fd = -1;
-		rc = folder_sync(ledger->epoch_path);
+		rc = statefile_sync_folder(ledger->epoch_path);
 	} else if (ledger->epoch_fd >= 0) {
 		epoch_drop(ledger);
 	}
@@ -370,7 +314,7 @@ int ledger_epoch_page_read(
 
 	if (fd < 0)
 		return -errno;
-	rc = read_whole(fd, &page, sizeof(page));
+	rc = statefile_read(fd, &page, sizeof(page));
 	(void)close(fd);
 	if (rc == 0 && !ledger_head_fits(&page.head, ledger_epoch_magic, setup))
 		rc = -EBADMSG;
@@ -387,7 +331,7 @@ static int epoch_read_entries(struct ledger *ledger, int fd, XXH3_state_t *state
 	while (left && rc == 0) {
 		size_t count = left < COPY_ENTRIES ? left : COPY_ENTRIES;
 
-		rc = read_whole(fd, ledger->copy_buffer, count * sizeof(uint64_t));
+		rc = statefile_read(fd, ledger->copy_buffer, count * sizeof(uint64_t));
 		if (rc < 0)
 			break;
 		(void)XXH3_64bits_update(state, ledger->copy_buffer, count * sizeof(uint64_t));
@@ -409,7 +353,7 @@ int ledger_epoch_read(struct ledger *ledger)
 
 	if (rc == 0) {
 		fd = open(ledger->epoch_path, O_RDONLY | O_CLOEXEC);
-		rc = fd < 0 ? -errno : read_whole(fd, &page, sizeof(page));
+		rc = fd < 0 ? -errno : statefile_read(fd, &page, sizeof(page));
 	}
 	if (rc == 0) {
 		(void)XXH3_64bits_reset(state);
@@ -417,7 +361,7 @@ int ledger_epoch_read(struct ledger *ledger)
 		rc = epoch_read_entries(ledger, fd, state);
 	}
 	if (rc == 0)
-		rc = read_whole(fd, &checksum, sizeof(checksum));
+		rc = statefile_read(fd, &checksum, sizeof(checksum));
 	if (rc == 0 && checksum != XXH3_64bits_digest(state))
 		rc = -EBADMSG;
 	if (fd >= 0)

@@ -73,20 +73,6 @@ void payload_make_bodies(uint8_t *buffer, size_t bytes, uint64_t seed, uint64_t 
 		body_hashes[i] = body_seal(buffer + i * PAYLOAD_SECTOR_BYTES);
 }
 
-void payload_stamp(
-	uint8_t *buffer, size_t bytes, const struct payload_stamp *stamp, const uint64_t *body_hashes)
-{
-	/* The body hash behind these stays where it was put when the body was made. */
-	uint64_t words[BODY_HASH_WORD] = { htole64(stamp->run_tag), 0, htole64(stamp->sequence),
-		htole64((uint64_t)stamp->wall_ns), 0 };
-
-	for (size_t i = 0; i < bytes / PAYLOAD_SECTOR_BYTES; i++) {
-		words[1] = htole64(stamp->sector + i);
-		words[CHECKSUM_WORD] = htole64(XXH3_64bits_withSeed(words, 32, body_hashes[i]));
-		memcpy(buffer + i * PAYLOAD_SECTOR_BYTES, words, sizeof(words));
-	}
-}
-
 static bool pieces_hold(const uint8_t *sector)
 {
 	uint64_t word;

@@ -145,7 +145,7 @@ static void span_queue(struct verify *verify, unsigned index)
 		.verb = RING_READ,
 		.buffer = span->buffer + span->done_bytes,
 		.bytes = span->goal_bytes - span->done_bytes,
-		.offset_bytes = at % verify->job.file_bytes,
+		.offset_bytes = verify->job.base_bytes + at % verify->job.file_bytes,
 	};
 
 	verify->ops->queue(verify->ring, &request);
@@ -402,7 +402,8 @@ static int job_check(const struct verify_job *job, char *why)
 {
 	if (job->fd_count && job->file_bytes && job->block_bytes && job->block_bytes <= REQUEST_BYTES &&
 		job->block_bytes % PAYLOAD_SECTOR_BYTES == 0 &&
-		(job->fd_count == 1 || job->file_bytes % job->block_bytes == 0) &&
+		(job->fd_count == 1 || (job->file_bytes % job->block_bytes == 0 && !job->base_bytes)) &&
+		job->base_bytes % PAYLOAD_SECTOR_BYTES == 0 &&
 		job->to_bytes / job->file_bytes + (job->to_bytes % job->file_bytes != 0) <= job->fd_count)
 		return 0;
 	(void)snprintf(why, ENGINE_WHY_MAX, "%llu bytes in blocks of %u do not fit %u files of %llu bytes",

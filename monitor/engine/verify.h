@@ -58,6 +58,7 @@ struct verify_job {
 	const int *fds; /* must stay open until verify_free() */
 	unsigned fd_count;
 	uint64_t file_bytes, to_bytes;
+	uint64_t base_bytes;
 	uint32_t block_bytes;
 	uint32_t lba_bytes;   /* 0: not known */
 	unsigned queue_depth; /* requests of 1 MiB in flight; 0: 8 */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "engine/budget.h"
 #include "engine/ledger.h"
 
 /* Requests passed to the kernel at a time while refilling: small, so that the device does not idle while a large
@@ -105,7 +106,7 @@ static void slot_queue(struct worker *worker, unsigned index)
 		.verb = slot->verb,
 		.buffer = (slot->verb == RING_READ ? slot->read_buffer : slot->buffer) + slot->done_bytes,
 		.bytes = slot->bytes - slot->done_bytes,
-		.offset_bytes = at % engine->job.file_bytes,
+		.offset_bytes = engine->job.base_bytes + at % engine->job.file_bytes,
 	};
 
 	engine->ops->queue(worker->ring, &request);
@@ -141,16 +142,16 @@ static int group_submit(struct worker *worker)
 }
 
 /* Counts requests in flight by the low bits of their block: where it says none, none is. */
-static uint16_t *busy_filter(struct worker *worker, uint64_t block)
+static uint16_t *busy_filter(struct worker *worker, uint64_t own_block)
 {
-	return &worker->busy_filter[block / worker->engine->worker_count % BUSY_FILTER];
+	return &worker->busy_filter[own_block % BUSY_FILTER];
 }
 
-static bool is_busy(struct worker *worker, uint64_t block, uint64_t offset)
+static bool is_busy(struct worker *worker, uint64_t own_block, uint64_t offset)
 {
 	unsigned same = 0;
 
-	if (*busy_filter(worker, block) == 0)
+	if (*busy_filter(worker, own_block) == 0)
 		return false;
 	for (unsigned i = 0; i < worker->depth; i++)
 		same += worker->busy_offsets[i] == offset;
@@ -159,18 +160,42 @@ static bool is_busy(struct worker *worker, uint64_t block, uint64_t offset)
 
 /* Next random block that has no request in flight. A worker owns the blocks whose number leaves its index when
  * divided by the number of workers, so it alone has to look. */
-static uint64_t soak_pick_block(struct worker *worker)
+static void soak_pick_block(struct worker *worker, struct slot *slot)
 {
 	struct engine *engine = worker->engine;
-	uint64_t block, offset;
 
 	do {
-		block = random_below(&worker->random, worker->own_blocks) * engine->worker_count +
-			worker->index;
-		offset = block * engine->job.block_bytes;
-	} while (is_busy(worker, block, offset));
-	++*busy_filter(worker, block);
-	return offset;
+		slot->own_block = random_below(&worker->random, worker->own_blocks);
+		slot->block = slot->own_block * engine->worker_count + worker->index;
+		slot->offset_bytes = slot->block * engine->job.block_bytes;
+	} while (is_busy(worker, slot->own_block, slot->offset_bytes));
+	++*busy_filter(worker, slot->own_block);
+}
+
+/* Another share of the budget. False when not even one write is left: then the job is over for all workers. */
+static bool share_take(struct worker *worker, uint32_t bytes)
+{
+	struct engine *engine = worker->engine;
+	struct budget *budget = engine->job.budget;
+
+	/* What is left of a share is no whole number of these writes: it goes back and counts with the rest. */
+	budget_return(budget, worker->share_bytes);
+	worker->share_bytes = budget_take(
+		budget, bytes > BUDGET_SHARE_BYTES ? bytes : BUDGET_SHARE_BYTES, bytes);
+	if (worker->share_bytes >= bytes)
+		return true;
+	atomic_store(&engine->budget_spent, true);
+	atomic_store(&engine->stop, true);
+	return false;
+}
+
+/* Charge a write before it is passed on: what is submitted again is the same write. */
+static bool write_charge(struct worker *worker, uint32_t bytes)
+{
+	if (worker->share_bytes < bytes && !share_take(worker, bytes))
+		return false;
+	worker->share_bytes -= bytes;
+	return true;
 }
 
 static bool fill_pick(struct worker *worker, uint64_t *offset, uint32_t *bytes)
@@ -180,15 +205,19 @@ static bool fill_pick(struct worker *worker, uint64_t *offset, uint32_t *bytes)
 
 	if (at >= worker->fill_limit_bytes)
 		return false;
-	if (job->before_file && at / job->file_bytes >= worker->fill_file) {
-		worker->fill_file = (unsigned)(at / job->file_bytes) + 1;
-		job->before_file(job->before_file_arg, worker->fill_file - 1);
-	}
 	left = job->file_bytes - at % job->file_bytes;
 	if (left > worker->fill_limit_bytes - at)
 		left = worker->fill_limit_bytes - at;
 	if (left > ENGINE_FILL_BYTES)
 		left = ENGINE_FILL_BYTES;
+	if (!write_charge(worker, (uint32_t)left)) {
+		worker->fill_limit_bytes = at;
+		return false;
+	}
+	if (job->before_file && at / job->file_bytes >= worker->fill_file) {
+		worker->fill_file = (unsigned)(at / job->file_bytes) + 1;
+		job->before_file(job->before_file_arg, worker->fill_file - 1);
+	}
 	*offset = at;
 	*bytes = (uint32_t)left;
 	worker->fill_next_bytes = at + left;
@@ -208,9 +237,14 @@ static bool soak_reads_next(struct worker *worker)
 static void ledger_tell(const struct engine *engine, const struct slot *slot,
 	void (*tell)(struct ledger *ledger, uint64_t block, uint64_t sequence))
 {
-	uint64_t block = slot->offset_bytes / engine->job.block_bytes;
-	uint64_t end = (slot->offset_bytes + slot->bytes) / engine->job.block_bytes;
+	uint64_t block, end;
 
+	if (!engine->job.is_fill) {
+		tell(engine->job.ledger, slot->block, slot->sequence);
+		return;
+	}
+	block = slot->offset_bytes / engine->job.block_bytes;
+	end = (slot->offset_bytes + slot->bytes) / engine->job.block_bytes;
 	for (; block < end; block++)
 		tell(engine->job.ledger, block, slot->sequence);
 }
@@ -256,9 +290,11 @@ static bool slot_issue(struct worker *worker, unsigned index, uint64_t intended_
 			return false;
 		slot->verb = RING_WRITE;
 	} else {
-		slot->offset_bytes = soak_pick_block(worker);
-		slot->bytes = engine->job.block_bytes;
 		slot->verb = soak_reads_next(worker) ? RING_READ : RING_WRITE;
+		slot->bytes = engine->job.block_bytes;
+		if (slot->verb == RING_WRITE && !write_charge(worker, slot->bytes))
+			return false;
+		soak_pick_block(worker, slot);
 	}
 	worker->busy_offsets[index] = slot->offset_bytes;
 	slot->submit_ns = intended_ns;
@@ -293,7 +329,7 @@ static void slot_refill(struct worker *worker, unsigned index)
 		return;
 	}
 	if (worker->busy_offsets[index] != OFFSET_NONE && !engine->job.is_fill)
-		--*busy_filter(worker, slot->offset_bytes / engine->job.block_bytes);
+		--*busy_filter(worker, slot->own_block);
 	worker->busy_offsets[index] = OFFSET_NONE;
 	if (atomic_load_explicit(&engine->stop, memory_order_relaxed))
 		return;
@@ -317,7 +353,7 @@ static void fill_note_done(struct worker *worker)
 
 static bool is_full(const struct engine_job *job, int error)
 {
-	return job->is_fill && (error == ENOSPC || error == EDQUOT || error == EFBIG);
+	return job->is_fill && !job->is_device && (error == ENOSPC || error == EDQUOT || error == EFBIG);
 }
 
 static void slot_fail(struct worker *worker, struct slot *slot, int error, uint64_t now_ns)
@@ -521,7 +557,7 @@ static int worker_loop(struct worker *worker)
 
 		if (worker->pace_ns > 0 && !atomic_load_explicit(&engine->stop, memory_order_relaxed)) {
 			timeout_ns = pace(worker);
-			if (!worker->inflight) {
+			if (!worker->inflight && !atomic_load_explicit(&engine->stop, memory_order_relaxed)) {
 				pace_sleep(timeout_ns);
 				continue;
 			}
@@ -629,10 +665,13 @@ void *worker_main(void *arg)
 		worker_fail(worker, rc);
 	if (engine->job.is_fill)
 		fill_finish(worker, rc);
+	if (engine->job.budget)
+		budget_return(engine->job.budget, worker->share_bytes);
 	engine->ops->close(worker->ring);
 	atomic_store(&worker->cpu_end_ns, thread_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
 	if (atomic_fetch_sub(&engine->working, 1) == 1 && engine->job.on_end &&
-		(!atomic_load(&engine->stop) || atomic_load(&engine->failure)))
+		(!atomic_load(&engine->stop) || atomic_load(&engine->failure) ||
+			atomic_load(&engine->budget_spent)))
 		engine->job.on_end(engine->job.on_end_arg);
 	atomic_store(&worker->has_ended, true);
 	return NULL;
@@ -650,6 +689,7 @@ int worker_init(struct worker *worker, struct engine *engine, unsigned index, un
 	worker->depth = depth;
 	worker->wait_least = 1;
 	worker->sequence = engine->job.first_sequence;
+	worker->share_bytes = engine->job.budget ? 0 : UINT64_MAX;
 	if (!engine->job.is_fill)
 		worker->own_blocks = (engine->block_count - index - 1) / engine->worker_count + 1;
 	if (engine->job.requests_per_s > 0)

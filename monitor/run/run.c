@@ -80,6 +80,23 @@ static enum run_action soak_begin(struct run_progress *progress)
 	return RUN_ACT_SOAK;
 }
 
+/* What makes the work of the phase go on. */
+static enum run_action phase_action(enum run_phase phase)
+{
+	switch (phase) {
+	case PHASE_FILL:
+		return RUN_ACT_FILL;
+	case PHASE_SOAK:
+		return RUN_ACT_SOAK;
+	case PHASE_PROBE:
+		return RUN_ACT_PROBE;
+	case PHASE_VERIFY:
+		return RUN_ACT_VERIFY;
+	default:
+		return RUN_ACT_NONE;
+	}
+}
+
 static enum run_action step_prepare(
 	struct run_progress *progress, const struct run_plan *plan, const struct run_input *input)
 {
@@ -97,19 +114,38 @@ static enum run_action step_prepare(
 	return RUN_ACT_FILL;
 }
 
-static enum run_action step_fill(struct run_progress *progress, const struct run_input *input)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-	if (input->event != RUN_EVENT_FILLED) {
-		if (input->fill_done_bytes > progress->fill_done_bytes)
-			progress->fill_done_bytes = input->fill_done_bytes;
-		return RUN_ACT_NONE;
-	}
-	progress->fill_done_bytes = input->fill_done_bytes;
-	progress->extent_bytes = input->fill_done_bytes;
-	return soak_begin(progress);
+	return a < b ? a : b;
 }
 
-static enum run_action after_probe(struct run_progress *progress, const struct run_plan *plan)
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static enum run_action step_fill(struct run_progress *progress, const struct run_input *input)
+{
+	switch (input->event) {
+	case RUN_EVENT_FILLED:
+		progress->fill_done_bytes = input->fill_done_bytes;
+		progress->extent_bytes = input->fill_done_bytes;
+		return soak_begin(progress);
+	case RUN_EVENT_FLUSHED:
+		progress->fill_durable_bytes = most(progress->fill_durable_bytes,
+			least(input->fill_done_bytes, progress->fill_done_bytes));
+		return RUN_ACT_NONE;
+	case RUN_EVENT_BUDGET_SPENT:
+		progress->fill_done_bytes = most(progress->fill_done_bytes, input->fill_done_bytes);
+		return end(progress, RUN_FAILED);
+	default:
+		progress->fill_done_bytes = most(progress->fill_done_bytes, input->fill_done_bytes);
+		return RUN_ACT_NONE;
+	}
+}
+
+/* Nothing more is to be written. */
+static enum run_action after_writing(struct run_progress *progress, const struct run_plan *plan)
 {
 	if (!plan->verifies)
 		return end(progress, RUN_DONE);
@@ -120,11 +156,13 @@ static enum run_action after_probe(struct run_progress *progress, const struct r
 static enum run_action step_soak(
 	struct run_progress *progress, const struct run_plan *plan, const struct run_input *input)
 {
+	if (input->event == RUN_EVENT_BUDGET_SPENT)
+		return after_writing(progress, plan);
 	progress->soak_ns += input->elapsed_ns;
 	if (!plan->soak_ns || progress->soak_ns < plan->soak_ns)
 		return RUN_ACT_NONE;
 	if (!plan->probe_ns)
-		return after_probe(progress, plan);
+		return after_writing(progress, plan);
 	progress->phase = PHASE_PROBE;
 	progress->probe_step = 0;
 	progress->probe_ns = 0;
@@ -134,25 +172,21 @@ static enum run_action step_soak(
 static enum run_action step_probe(
 	struct run_progress *progress, const struct run_plan *plan, const struct run_input *input)
 {
+	if (input->event == RUN_EVENT_BUDGET_SPENT)
+		return after_writing(progress, plan);
 	progress->probe_ns += input->elapsed_ns;
 	if (progress->probe_ns < plan->probe_ns)
 		return RUN_ACT_NONE;
 	progress->probe_ns = 0;
 	if (progress->probe_step + 1 == RUN_PROBE_STEPS)
-		return after_probe(progress, plan);
+		return after_writing(progress, plan);
 	progress->probe_step++;
 	return RUN_ACT_PROBE;
 }
 
-enum run_action run_step(
+static enum run_action step_phase(
 	struct run_progress *progress, const struct run_plan *plan, const struct run_input *input)
 {
-	if (progress->status != RUN_RUNNING && progress->status != RUN_STALLED)
-		return RUN_ACT_NONE;
-	if (input->event == RUN_EVENT_FAILED)
-		return end(progress, RUN_FAILED);
-	if (input->event == RUN_EVENT_STOP)
-		return end(progress, RUN_DONE);
 	switch (progress->phase) {
 	case PHASE_PREPARE:
 		return step_prepare(progress, plan, input);
@@ -169,22 +203,73 @@ enum run_action run_step(
 	}
 }
 
+static bool is_active(const struct run_progress *progress)
+{
+	return progress->status == RUN_RUNNING || progress->status == RUN_STALLED;
+}
+
+static enum run_action step_pause(struct run_progress *progress)
+{
+	if (!is_active(progress))
+		return RUN_ACT_NONE;
+	progress->status = RUN_PAUSED;
+	return RUN_ACT_PAUSE;
+}
+
+static enum run_action step_resume(struct run_progress *progress)
+{
+	if (progress->status != RUN_PAUSED)
+		return RUN_ACT_NONE;
+	progress->status = RUN_RUNNING;
+	return phase_action(progress->phase);
+}
+
+/* A drive that is gone is not one that stalls: a restart goes on with the run. */
+static enum run_action step_absent(struct run_progress *progress)
+{
+	if (progress->status == RUN_STALLED)
+		progress->status = RUN_RUNNING;
+	return RUN_ACT_RELEASE;
+}
+
+/* What was under way when the pause was asked for is noted; what would come next waits. */
+static enum run_action step_paused(
+	struct run_progress *progress, const struct run_plan *plan, const struct run_input *input)
+{
+	enum run_action action;
+
+	if (input->event == RUN_EVENT_TICK && progress->phase != PHASE_FILL)
+		return RUN_ACT_NONE;
+	action = step_phase(progress, plan, input);
+	return action == RUN_ACT_FINISH ? action : RUN_ACT_NONE;
+}
+
+enum run_action run_step(
+	struct run_progress *progress, const struct run_plan *plan, const struct run_input *input)
+{
+	bool is_paused = progress->status == RUN_PAUSED;
+
+	if (!is_active(progress) && !is_paused)
+		return RUN_ACT_NONE;
+	switch (input->event) {
+	case RUN_EVENT_FAILED:
+		return end(progress, RUN_FAILED);
+	case RUN_EVENT_STOP:
+		return end(progress, RUN_DONE);
+	case RUN_EVENT_PAUSE:
+		return step_pause(progress);
+	case RUN_EVENT_RESUME:
+		return step_resume(progress);
+	case RUN_EVENT_ABSENT:
+		return step_absent(progress);
+	default:
+		return is_paused ? step_paused(progress, plan, input) : step_phase(progress, plan, input);
+	}
+}
+
 enum run_action run_resume(const struct run_progress *progress)
 {
-	if (progress->status != RUN_RUNNING && progress->status != RUN_STALLED)
-		return RUN_ACT_NONE;
-	switch (progress->phase) {
-	case PHASE_FILL:
-		return RUN_ACT_FILL;
-	case PHASE_SOAK:
-		return RUN_ACT_SOAK;
-	case PHASE_PROBE:
-		return RUN_ACT_PROBE;
-	case PHASE_VERIFY:
-		return RUN_ACT_VERIFY;
-	default:
-		return RUN_ACT_NONE;
-	}
+	return is_active(progress) ? phase_action(progress->phase) : RUN_ACT_NONE;
 }
 
 static uint64_t probe_passed_ns(const struct run_progress *progress, const struct run_plan *plan)

@@ -37,11 +37,13 @@ struct run_progress {
 	enum run_status status;
 	uint64_t fill_goal_bytes; /* 0: not planned yet */
 	uint64_t fill_done_bytes; /* contiguous from the start, completed */
-	uint64_t extent_bytes;	  /* what the soak writes to: set when the fill ends */
-	uint64_t settled_ns;	  /* idle time passed in prepare */
-	uint64_t soak_ns;	  /* time spent soaking, without outages and pauses */
-	unsigned probe_step;	  /* 0..RUN_PROBE_STEPS-1 */
-	uint64_t probe_ns;	  /* of the running step */
+	/* Of these what a completed flush has covered: where the fill goes on after a power loss. */
+	uint64_t fill_durable_bytes;
+	uint64_t extent_bytes; /* what the soak writes to: set when the fill ends */
+	uint64_t settled_ns;   /* idle time passed in prepare */
+	uint64_t soak_ns;      /* time spent soaking, without outages and pauses */
+	unsigned probe_step;   /* 0..RUN_PROBE_STEPS-1 */
+	uint64_t probe_ns;     /* of the running step */
 };
 
 /* The probe: depth 1, then an open loop at these shares of the rate the soak sustained. */
@@ -62,6 +64,11 @@ enum run_event {
 	RUN_EVENT_VERIFIED, /* the extent was read back, whatever was found */
 	RUN_EVENT_FAILED,   /* the target can't go on */
 	RUN_EVENT_STOP,	    /* the user ends the run */
+	RUN_EVENT_FLUSHED,  /* a flush of the drive completed: fill_done_bytes, from before it was started */
+	RUN_EVENT_PAUSE, /* by the user; the status is kept across restarts, until RUN_EVENT_RESUME or the end */
+	RUN_EVENT_RESUME,
+	RUN_EVENT_BUDGET_SPENT, /* nothing more may be written: fill_done_bytes; a soak ends well, a fill has failed */
+	RUN_EVENT_ABSENT, /* the drive is gone; when it is back and prepared again, run_resume() */
 };
 
 struct run_input {
@@ -74,18 +81,23 @@ struct run_input {
 /* What the conductor does next. */
 enum run_action {
 	RUN_ACT_NONE,
-	RUN_ACT_FILL,	/* write [fill_done_bytes, fill_goal_bytes) */
-	RUN_ACT_SOAK,	/* soak [0, extent_bytes) */
-	RUN_ACT_PROBE,	/* step probe_step, with a fresh engine */
-	RUN_ACT_VERIFY, /* read [0, extent_bytes) back */
-	RUN_ACT_FINISH, /* stop the engine, close the target: the run is over */
+	RUN_ACT_FILL,	 /* write [fill_done_bytes, fill_goal_bytes) */
+	RUN_ACT_SOAK,	 /* soak [0, extent_bytes) */
+	RUN_ACT_PROBE,	 /* step probe_step, with a fresh engine */
+	RUN_ACT_VERIFY,	 /* read [0, extent_bytes) back */
+	RUN_ACT_FINISH,	 /* stop the engine, close the target: the run is over */
+	RUN_ACT_PAUSE,	 /* stop the engine, keep the target open */
+	RUN_ACT_RELEASE, /* stop the engine, close the target: the run is not over */
 };
 
-/* Advance @progress by one event. */
+/* Advance @progress by one event. A paused run notes what was already under way (PREPARED, FILLED, FLUSHED, a last TICK
+ * of the fill, VERIFIED), but no time passes for it and no action but PAUSE, RELEASE and FINISH is answered until it
+ * is resumed. */
 enum run_action run_step(
 	struct run_progress *progress, const struct run_plan *plan, const struct run_input *input);
 
-/* What to do when the service starts and finds @progress: the target was just prepared again. */
+/* What to do when the service starts, or the drive is back, and finds @progress: the target was just prepared again.
+ * NONE for a paused run. */
 enum run_action run_resume(const struct run_progress *progress);
 
 /* 0..1 of the current phase; NAN when it has no end. @eta_ns: remaining time at the pace of @fill_bytes_per_s

@@ -59,7 +59,7 @@ void fixture_run(struct run_record *run, const char *drive, uint32_t interval_s)
 		.serial = "S1234567",
 		.firmware = "FW01",
 		.source = SOURCE_OWN,
-		.progress = { PHASE_SOAK, RUN_RUNNING, 1000, 900, 800, 700, 600, 3, 500 },
+		.progress = { PHASE_SOAK, RUN_RUNNING, 1000, 900, 850, 800, 700, 600, 3, 500 },
 		.started_ms = FIXTURE_START_MS - 60000,
 		.soak_started_ms = FIXTURE_START_MS,
 		.ended_ms = INT64_MIN,

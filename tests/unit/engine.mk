@@ -7,3 +7,8 @@ unit_programs += tests/unit/test_engine
 tests_unit_test_engine_SOURCES = tests/unit/test_engine.c
 tests_unit_test_engine_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_engine_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_budget
+tests_unit_test_budget_SOURCES = tests/unit/test_budget.c
+tests_unit_test_budget_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_budget_LDADD = $(LDADD) $(CMOCKA_LIBS)

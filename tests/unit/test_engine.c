@@ -186,6 +186,58 @@ static void test_libaio_fills_and_soaks(void **state)
 	fill_and_soak(ENGINE_LIBAIO, "libaio");
 }
 
+/* A target that begins behind a marker: what is before it stays, and everything is counted from its own start. */
+static void test_a_target_behind_its_marker(void **state)
+{
+	static const uint64_t base = 12288;
+	static struct engine_totals totals;
+	uint8_t *sector = aligned_alloc(4096, 4096);
+	struct fixture fixture;
+	struct engine_job job;
+	struct engine *engine;
+	struct engine_fill_end end;
+	struct stat info;
+
+	(void)state;
+	files_open(&fixture);
+	memset(sector, 0x5a, 4096);
+	for (uint64_t at = 0; at < base; at += 4096)
+		assert_int_equal(pwrite(fixture.fds[0], sector, 4096, (off_t)at), 4096);
+	job = job_make(&fixture, ENGINE_AUTO);
+	job.fd_count = 1;
+	job.to_bytes = FILE_BYTES;
+	job.base_bytes = base;
+	job.is_device = true;
+	for (int is_soak = 0; is_soak < 2; is_soak++) {
+		job.is_fill = !is_soak;
+		engine = engine_make(&job);
+		for (int i = 0; i < 5000 && !is_soak && !engine_fill_ended(engine, &end); i++)
+			sleep_ms(1);
+		sleep_ms(is_soak ? 100 : 0);
+		assert_true(engine_stop(engine, NS_PER_S));
+		engine_read(engine, &totals);
+		assert_int_equal(totals.errors, 0);
+		engine_free(engine);
+		for (uint64_t at = 0; at < base + FILE_BYTES; at += 4096) {
+			struct payload_stamp stamp;
+
+			assert_int_equal(pread(fixture.fds[0], sector, 4096, (off_t)at), 4096);
+			if (at < base) {
+				assert_int_equal(sector[0], 0x5a);
+				assert_int_equal(sector[4095], 0x5a);
+				continue;
+			}
+			assert_int_equal(payload_check(sector, &stamp), PAYLOAD_GOOD);
+			assert_int_equal(stamp.sector, (at - base) / 4096);
+		}
+	}
+	assert_int_equal(end.done_bytes, FILE_BYTES);
+	assert_int_equal(fstat(fixture.fds[0], &info), 0);
+	assert_int_equal(info.st_size, base + FILE_BYTES);
+	free(sector);
+	files_close(&fixture);
+}
+
 /* A layer that answers by script: most requests whole, the chosen ones short, refused or failed. Completions of
  * one round are kept until the next, so that several are under way. */
 struct scripted {
@@ -195,6 +247,7 @@ struct scripted {
 
 static _Atomic unsigned scripted_seen, scripted_short, scripted_again;
 static _Atomic uint64_t scripted_full_at = UINT64_MAX;
+static _Atomic int scripted_full_error = ENOSPC;
 static _Atomic unsigned scripted_fail_every;
 static _Atomic bool scripted_hangs;
 static _Atomic bool scripted_overlap;
@@ -237,7 +290,7 @@ static int scripted_answer(const struct ring_request *request)
 	unsigned every = atomic_load(&scripted_fail_every);
 
 	if (request->file * (uint64_t)FILE_BYTES + request->offset_bytes >= atomic_load(&scripted_full_at))
-		return -ENOSPC;
+		return -atomic_load(&scripted_full_error);
 	if (every && seen % every == every - 1)
 		return -EIO;
 	if (seen % 7 == 3 && request->bytes > 4096) {
@@ -288,6 +341,7 @@ static void scripted_reset(void)
 	atomic_store(&scripted_short, 0);
 	atomic_store(&scripted_again, 0);
 	atomic_store(&scripted_full_at, UINT64_MAX);
+	atomic_store(&scripted_full_error, ENOSPC);
 	atomic_store(&scripted_fail_every, 0);
 	atomic_store(&scripted_hangs, false);
 	atomic_store(&scripted_overlap, false);
@@ -402,7 +456,7 @@ static void test_a_full_target_ends_the_fill_at_the_first_refused_byte(void **st
 	const uint64_t room = (uint64_t)FILE_BYTES + (1 << 20);
 	_Atomic bool has_ended = false;
 	struct engine_fill_end end;
-	struct fixture fixture;
+	const struct fixture fixture = { .fds = { 0 } };
 	struct engine_job job = job_make(&fixture, ENGINE_AUTO);
 	struct engine *engine;
 
@@ -423,6 +477,44 @@ static void test_a_full_target_ends_the_fill_at_the_first_refused_byte(void **st
 	engine_read(engine, &totals);
 	assert_int_equal(totals.errors, 0);
 	engine_free(engine);
+}
+
+static void test_a_device_without_room_has_an_error_and_is_not_full(void **state)
+{
+	static const int errors[] = { ENOSPC, EFBIG, EDQUOT };
+	static struct engine_totals totals;
+	const uint64_t base = 8192, full_at = 2 << 20;
+	struct fixture fixture = { .fds = { -1, -1, -1 } };
+	struct engine_job job = job_make(&fixture, ENGINE_AUTO);
+	struct engine_fill_end end = { 0 };
+	struct engine_error error;
+	struct engine *engine;
+
+	(void)state;
+	job.is_fill = true;
+	job.is_device = true;
+	job.fd_count = 1;
+	job.to_bytes = FILE_BYTES;
+	job.base_bytes = base;
+	job.ops = &scripted_ops;
+	for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
+		scripted_reset();
+		atomic_store(&scripted_full_at, base + full_at);
+		atomic_store(&scripted_full_error, errors[i]);
+		engine = engine_make(&job);
+		for (int k = 0; k < 5000 && !engine_fill_ended(engine, &end); k++)
+			sleep_ms(1);
+		assert_true(engine_stop(engine, NS_PER_S));
+		assert_int_equal(end.error, 0);
+		assert_int_equal(end.done_bytes, FILE_BYTES); /* tried to the end */
+		engine_read(engine, &totals);
+		assert_int_equal(totals.errors, 1);
+		assert_int_equal(totals.write_bytes, full_at);
+		assert_true(engine_next_error(engine, &error));
+		assert_int_equal(error.error, errors[i]);
+		assert_int_equal(error.offset_bytes, full_at);
+		engine_free(engine);
+	}
 }
 
 static void test_a_stall_runs_the_clock_and_a_hung_engine_says_so(void **state)
@@ -676,6 +768,12 @@ static void test_impossible_jobs_are_refused_with_the_reason(void **state)
 	job.queue_depth = 8;
 	job.to_bytes = (uint64_t)FILES * FILE_BYTES + 1;
 	assert_int_equal(engine_new(&job, &engine, why), -EINVAL);
+	job.to_bytes = FILE_BYTES;
+	job.base_bytes = 4096; /* of which of the files? */
+	assert_int_equal(engine_new(&job, &engine, why), -EINVAL);
+	job.fd_count = 1;
+	job.base_bytes = 512;
+	assert_int_equal(engine_new(&job, &engine, why), -EINVAL);
 	assert_null(engine);
 }
 
@@ -684,10 +782,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_io_uring_fills_and_soaks),
 		cmocka_unit_test(test_libaio_fills_and_soaks),
+		cmocka_unit_test(test_a_target_behind_its_marker),
 		cmocka_unit_test(test_short_and_refused_writes_are_finished_and_counted_once),
 		cmocka_unit_test(test_failed_writes_are_counted_and_kept_and_the_run_goes_on),
 		cmocka_unit_test(test_a_target_that_refuses_everything_is_not_hammered),
 		cmocka_unit_test(test_a_full_target_ends_the_fill_at_the_first_refused_byte),
+		cmocka_unit_test(test_a_device_without_room_has_an_error_and_is_not_full),
 		cmocka_unit_test(test_a_stall_runs_the_clock_and_a_hung_engine_says_so),
 		cmocka_unit_test(test_the_recorded_seed_repeats_the_blocks),
 		cmocka_unit_test(test_reads_and_mixes_have_their_share),

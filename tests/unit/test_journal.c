@@ -535,12 +535,31 @@ static void test_a_newer_schema_is_left_alone(void **state)
 	assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 7", NULL, NULL, NULL), SQLITE_OK);
 	(void)sqlite3_close(db);
 	assert_int_equal(journal_open(path, false, &journal), -EPROTO);
-	assert_string_equal(journal_error(NULL), "the file has schema 7, newer than this program's 2");
+	assert_string_equal(journal_error(NULL), "the file has schema 7, newer than this program's 3");
 	assert_int_equal(journal_open(path, true, &journal), -EPROTO);
 }
 
-/* The journal of put_one() as the first version of the program wrote it. */
-static void make_old(void)
+/* From each version back to the one before. */
+static const char *const downgrades[] = {
+	[2] = "ALTER TABLE runs DROP COLUMN fill_durable_bytes; PRAGMA user_version = 2",
+	[1] = "ALTER TABLE samples DROP COLUMN run_delay_share;"
+	      "ALTER TABLE samples DROP COLUMN device_lat_mean_ns;"
+	      "ALTER TABLE samples DROP COLUMN lat_mean_ns;"
+	      "ALTER TABLE samples DROP COLUMN throttled_ns;"
+	      "ALTER TABLE samples DROP COLUMN commits;"
+	      "ALTER TABLE samples DROP COLUMN commit_p50_ns;"
+	      "ALTER TABLE samples DROP COLUMN commit_p99_ns;"
+	      "ALTER TABLE runs DROP COLUMN probe_step;"
+	      "ALTER TABLE runs DROP COLUMN probe_ns;"
+	      "ALTER TABLE runs DROP COLUMN boot_id;"
+	      "ALTER TABLE runs DROP COLUMN probe_ios_per_s;"
+	      "ALTER TABLE run_texts DROP COLUMN probe_json;"
+	      "ALTER TABLE run_texts DROP COLUMN verify_json;"
+	      "PRAGMA user_version = 1",
+};
+
+/* The journal of put_one() as the program wrote it at @version. */
+static void make_old(unsigned version)
 {
 	struct journal *journal = open_journal(false);
 	sqlite3 *db;
@@ -548,23 +567,8 @@ static void make_old(void)
 	put_one(journal);
 	journal_close(journal);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db,
-				 "ALTER TABLE samples DROP COLUMN run_delay_share;"
-				 "ALTER TABLE samples DROP COLUMN device_lat_mean_ns;"
-				 "ALTER TABLE samples DROP COLUMN lat_mean_ns;"
-				 "ALTER TABLE samples DROP COLUMN throttled_ns;"
-				 "ALTER TABLE samples DROP COLUMN commits;"
-				 "ALTER TABLE samples DROP COLUMN commit_p50_ns;"
-				 "ALTER TABLE samples DROP COLUMN commit_p99_ns;"
-				 "ALTER TABLE runs DROP COLUMN probe_step;"
-				 "ALTER TABLE runs DROP COLUMN probe_ns;"
-				 "ALTER TABLE runs DROP COLUMN boot_id;"
-				 "ALTER TABLE runs DROP COLUMN probe_ios_per_s;"
-				 "ALTER TABLE run_texts DROP COLUMN probe_json;"
-				 "ALTER TABLE run_texts DROP COLUMN verify_json;"
-				 "PRAGMA user_version = 1",
-				 NULL, NULL, NULL),
-		SQLITE_OK);
+	for (unsigned at = (unsigned)(sizeof(downgrades) / sizeof(downgrades[0])) - 1; at >= version; at--)
+		assert_int_equal(sqlite3_exec(db, downgrades[at], NULL, NULL, NULL), SQLITE_OK);
 	(void)sqlite3_close(db);
 }
 
@@ -600,7 +604,7 @@ static void test_an_older_schema_is_read_as_it_is_and_brought_up_to_date_by_a_wr
 	struct run_record run;
 
 	(void)state;
-	make_old();
+	make_old(1);
 	fixture_run(&run, "evo", 10);
 	reader = open_journal(true);
 	check_last(reader, &old);
@@ -620,13 +624,49 @@ static void test_an_older_schema_is_read_as_it_is_and_brought_up_to_date_by_a_wr
 	journal_close(reader);
 }
 
+static void check_durable(struct journal *journal, uint64_t expected)
+{
+	struct run_record run, read;
+
+	fixture_run(&run, "evo", 10);
+	run.progress.fill_durable_bytes = expected;
+	assert_int_equal(journal_get_run(journal, run.id, &read), 0);
+	check_run(&read, &run);
+}
+
+static void test_a_fill_of_an_older_schema_has_nothing_that_is_known_to_be_durable(void **state)
+{
+	const struct sample sample = fixture_sample(FIXTURE_START_MS, 10, 1);
+	struct journal *reader, *journal;
+	struct run_record run;
+
+	(void)state;
+	make_old(2);
+	reader = open_journal(true);
+	check_durable(reader, 0);
+	check_last(reader, &sample);
+	journal = open_journal(false);
+	check_durable(journal, 0);
+	check_last(journal, &sample);
+	fixture_run(&run, "evo", 10);
+	run.progress.fill_durable_bytes = 777;
+	assert_int_equal(journal_put_run(journal, &run), 0);
+	check_durable(journal, 777);
+	journal_close(journal);
+	check_durable(reader, 777); /* from before the change */
+	journal_close(reader);
+	reader = open_journal(true);
+	check_durable(reader, 777);
+	journal_close(reader);
+}
+
 static void test_an_older_schema_is_not_half_brought_up_to_date(void **state)
 {
 	struct journal *journal = NULL;
 	sqlite3 *db;
 
 	(void)state;
-	make_old();
+	make_old(1);
 	/* The second of the columns is there already: no version ever wrote that. */
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(db, "ALTER TABLE samples ADD COLUMN device_lat_mean_ns INTEGER", NULL,
@@ -667,7 +707,7 @@ static void test_the_file_is_kept_as_promised(void **state)
 		const char *value;
 	} row[] = {
 		{ "PRAGMA journal_mode", "wal" },
-		{ "PRAGMA user_version", "2" },
+		{ "PRAGMA user_version", "3" },
 		{ "PRAGMA integrity_check", "ok" },
 		{ "SELECT count(*) FROM pragma_table_list WHERE name IN"
 		  " ('runs', 'run_texts', 'samples', 'histograms', 'events') AND strict",
@@ -769,6 +809,7 @@ int main(void)
 		CASE(test_a_file_that_is_none_is_refused_clearly),
 		CASE(test_a_newer_schema_is_left_alone),
 		CASE(test_an_older_schema_is_read_as_it_is_and_brought_up_to_date_by_a_writer),
+		CASE(test_a_fill_of_an_older_schema_has_nothing_that_is_known_to_be_durable),
 		CASE(test_an_older_schema_is_not_half_brought_up_to_date),
 		CASE(test_damage_inside_is_an_error_of_the_call),
 		CASE(test_the_file_is_kept_as_promised),

@@ -122,17 +122,184 @@ static void test_failure_and_stop_end_any_phase(void **state)
 static void test_a_run_that_is_over_does_nothing(void **state)
 {
 	static const struct run_plan plan = { .soak_ns = 5 * S };
-	static const enum run_status over[] = { RUN_DONE, RUN_FAILED, RUN_IDLE, RUN_ABSENT, RUN_PAUSED };
+	static const enum run_status over[] = { RUN_DONE, RUN_FAILED, RUN_IDLE, RUN_ABSENT };
+	static const enum run_event events[] = { RUN_EVENT_TICK, RUN_EVENT_PREPARED, RUN_EVENT_FILLED,
+		RUN_EVENT_VERIFIED, RUN_EVENT_FAILED, RUN_EVENT_STOP, RUN_EVENT_FLUSHED, RUN_EVENT_PAUSE,
+		RUN_EVENT_RESUME, RUN_EVENT_BUDGET_SPENT, RUN_EVENT_ABSENT };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(over); i++) {
 		struct run_progress progress = { .phase = PHASE_SOAK, .status = over[i], .soak_ns = 3 },
 				    before = progress;
-		const struct run_input tick = { RUN_EVENT_TICK, .elapsed_ns = 100 * S };
 
-		assert_int_equal(run_step(&progress, &plan, &tick), RUN_ACT_NONE);
-		assert_memory_equal(&progress, &before, sizeof(progress));
+		for (size_t k = 0; k < ARRAY_LEN(events); k++) {
+			const struct run_input input = { events[k], .elapsed_ns = 100 * S,
+				.fill_done_bytes = 9 };
+
+			assert_int_equal(run_step(&progress, &plan, &input), RUN_ACT_NONE);
+			assert_memory_equal(&progress, &before, sizeof(progress));
+		}
 		assert_int_equal(run_resume(&progress), RUN_ACT_NONE);
+	}
+}
+
+static void test_a_flush_makes_the_fill_durable_and_never_less(void **state)
+{
+	static const struct run_plan plan = { 0 };
+	static const struct {
+		enum run_event event;
+		uint64_t fill_done_bytes, done, durable;
+	} row[] = {
+		{ RUN_EVENT_FLUSHED, 300, 0, 0 }, /* more than the run knows of */
+		{ RUN_EVENT_TICK, 400, 400, 0 },
+		{ RUN_EVENT_FLUSHED, 300, 400, 300 },
+		{ RUN_EVENT_FLUSHED, 200, 400, 300 }, /* late */
+		{ RUN_EVENT_FLUSHED, 500, 400, 400 },
+		{ RUN_EVENT_TICK, 350, 400, 400 },
+	};
+	struct run_progress progress = {
+		.phase = PHASE_FILL, .status = RUN_RUNNING, .fill_goal_bytes = 1000
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
+		const struct run_input input = { row[i].event, .fill_done_bytes = row[i].fill_done_bytes };
+
+		assert_int_equal(run_step(&progress, &plan, &input), RUN_ACT_NONE);
+		assert_int_equal(progress.fill_done_bytes, row[i].done);
+		assert_int_equal(progress.fill_durable_bytes, row[i].durable);
+		assert_int_equal(progress.phase, PHASE_FILL);
+	}
+}
+
+static void test_a_pause_stops_the_clock_of_every_phase(void **state)
+{
+	static const struct run_plan plan = { .settle_ns = 10 * S, .soak_ns = 20 * S, .probe_ns = 5 * S };
+	static const struct run_input tick = { RUN_EVENT_TICK, .elapsed_ns = 100 * S },
+				      pause = { .event = RUN_EVENT_PAUSE },
+				      resume = { .event = RUN_EVENT_RESUME },
+				      stop = { .event = RUN_EVENT_STOP },
+				      failed = { .event = RUN_EVENT_FAILED };
+	static const enum run_action goes_on[] = {
+		[PHASE_PREPARE] = RUN_ACT_NONE,
+		[PHASE_FILL] = RUN_ACT_FILL,
+		[PHASE_SOAK] = RUN_ACT_SOAK,
+		[PHASE_PROBE] = RUN_ACT_PROBE,
+		[PHASE_VERIFY] = RUN_ACT_VERIFY,
+	};
+
+	(void)state;
+	for (int phase = PHASE_PREPARE; phase < PHASE_DONE; phase++) {
+		struct run_progress progress = { (enum run_phase)phase, RUN_STALLED, .fill_goal_bytes = 9,
+			.settled_ns = 1, .soak_ns = 2, .probe_step = 1, .probe_ns = 3 };
+		struct run_progress paused, other;
+
+		assert_int_equal(run_step(&progress, &plan, &resume), RUN_ACT_NONE); /* it is not paused */
+		assert_int_equal(progress.status, RUN_STALLED);
+		assert_int_equal(run_step(&progress, &plan, &pause), RUN_ACT_PAUSE);
+		assert_int_equal(progress.status, RUN_PAUSED);
+		paused = progress;
+		assert_int_equal(run_step(&progress, &plan, &pause), RUN_ACT_NONE);
+		assert_int_equal(run_step(&progress, &plan, &tick), RUN_ACT_NONE);
+		assert_memory_equal(&progress, &paused, sizeof(progress));
+		assert_int_equal(run_resume(&progress), RUN_ACT_NONE); /* a restart */
+		assert_int_equal(run_step(&progress, &plan, &resume), goes_on[phase]);
+		assert_int_equal(progress.status, RUN_RUNNING);
+		assert_int_equal(progress.phase, phase);
+		assert_int_equal(progress.settled_ns, 1);
+		assert_int_equal(progress.soak_ns, 2);
+		assert_int_equal(progress.probe_step, 1);
+		assert_int_equal(progress.probe_ns, 3);
+		other = paused;
+		assert_int_equal(run_step(&paused, &plan, &stop), RUN_ACT_FINISH);
+		assert_int_equal(paused.status, RUN_DONE);
+		assert_int_equal(run_step(&other, &plan, &failed), RUN_ACT_FINISH);
+		assert_int_equal(other.status, RUN_FAILED);
+	}
+}
+
+static void test_what_ends_while_paused_is_noted_and_what_follows_waits(void **state)
+{
+	static const struct run_plan plan = { .settle_ns = 10 * S, .verifies = true };
+	static const struct walk_step steps[] = {
+		{ { .event = RUN_EVENT_PAUSE }, RUN_ACT_PAUSE, PHASE_PREPARE, RUN_PAUSED },
+		{ { RUN_EVENT_PREPARED, .fill_goal_bytes = 1000 }, RUN_ACT_NONE, PHASE_FILL, RUN_PAUSED },
+		{ { .event = RUN_EVENT_RESUME }, RUN_ACT_FILL, PHASE_FILL, RUN_RUNNING },
+		{ { .event = RUN_EVENT_PAUSE }, RUN_ACT_PAUSE, PHASE_FILL, RUN_PAUSED },
+		{ { RUN_EVENT_TICK, .fill_done_bytes = 600 }, RUN_ACT_NONE, PHASE_FILL, RUN_PAUSED },
+		{ { RUN_EVENT_FLUSHED, .fill_done_bytes = 600 }, RUN_ACT_NONE, PHASE_FILL, RUN_PAUSED },
+		{ { RUN_EVENT_FILLED, .fill_done_bytes = 1000 }, RUN_ACT_NONE, PHASE_SOAK, RUN_PAUSED },
+		{ { .event = RUN_EVENT_RESUME }, RUN_ACT_SOAK, PHASE_SOAK, RUN_RUNNING },
+		{ { .event = RUN_EVENT_PAUSE }, RUN_ACT_PAUSE, PHASE_SOAK, RUN_PAUSED },
+		{ { .event = RUN_EVENT_BUDGET_SPENT }, RUN_ACT_NONE, PHASE_VERIFY, RUN_PAUSED },
+		{ { .event = RUN_EVENT_RESUME }, RUN_ACT_VERIFY, PHASE_VERIFY, RUN_RUNNING },
+		{ { .event = RUN_EVENT_PAUSE }, RUN_ACT_PAUSE, PHASE_VERIFY, RUN_PAUSED },
+		{ { .event = RUN_EVENT_VERIFIED }, RUN_ACT_FINISH, PHASE_DONE, RUN_DONE },
+	};
+	struct run_progress progress = { .phase = PHASE_PREPARE, .status = RUN_RUNNING };
+
+	(void)state;
+	walk(&progress, &plan, steps, ARRAY_LEN(steps));
+	assert_int_equal(progress.fill_done_bytes, 1000);
+	assert_int_equal(progress.extent_bytes, 1000);
+	assert_int_equal(progress.fill_durable_bytes, 600);
+}
+
+static void test_a_spent_budget_ends_a_soak_well_and_fails_a_fill(void **state)
+{
+	static const struct {
+		enum run_phase phase;
+		bool verifies;
+		enum run_action action;
+		enum run_phase then;
+		enum run_status status;
+	} row[] = {
+		{ PHASE_PREPARE, true, RUN_ACT_NONE, PHASE_PREPARE, RUN_RUNNING },
+		{ PHASE_FILL, true, RUN_ACT_FINISH, PHASE_FILL, RUN_FAILED },
+		{ PHASE_SOAK, true, RUN_ACT_VERIFY, PHASE_VERIFY, RUN_RUNNING },
+		{ PHASE_SOAK, false, RUN_ACT_FINISH, PHASE_DONE, RUN_DONE },
+		{ PHASE_PROBE, true, RUN_ACT_VERIFY, PHASE_VERIFY, RUN_RUNNING },
+		{ PHASE_PROBE, false, RUN_ACT_FINISH, PHASE_DONE, RUN_DONE },
+		{ PHASE_VERIFY, true, RUN_ACT_NONE, PHASE_VERIFY, RUN_RUNNING },
+	};
+	static const struct run_input spent = { RUN_EVENT_BUDGET_SPENT, .fill_done_bytes = 700 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
+		const struct run_plan plan = { .settle_ns = S, .probe_ns = S, .verifies = row[i].verifies };
+		struct run_progress progress = { row[i].phase, RUN_RUNNING, .fill_goal_bytes = 1000,
+			.fill_done_bytes = 600, .soak_ns = 5, .probe_step = 1 };
+
+		assert_int_equal(run_step(&progress, &plan, &spent), row[i].action);
+		assert_int_equal(progress.phase, row[i].then);
+		assert_int_equal(progress.status, row[i].status);
+		assert_int_equal(progress.fill_done_bytes, row[i].phase == PHASE_FILL ? 700 : 600);
+		assert_int_equal(progress.soak_ns, 5);
+	}
+}
+
+static void test_an_absent_drive_is_released_and_its_run_goes_on_later(void **state)
+{
+	static const struct run_plan plan = { .soak_ns = 10 * S };
+	static const struct run_input absent = { .event = RUN_EVENT_ABSENT };
+	static const struct {
+		enum run_status before, stored;
+		enum run_action returned;
+	} row[] = {
+		{ RUN_RUNNING, RUN_RUNNING, RUN_ACT_SOAK },
+		{ RUN_STALLED, RUN_RUNNING, RUN_ACT_SOAK },
+		{ RUN_PAUSED, RUN_PAUSED, RUN_ACT_NONE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
+		struct run_progress progress = { PHASE_SOAK, row[i].before, .soak_ns = 4 * S };
+
+		assert_int_equal(run_step(&progress, &plan, &absent), RUN_ACT_RELEASE);
+		assert_int_equal(progress.status, row[i].stored);
+		assert_int_equal(progress.phase, PHASE_SOAK);
+		assert_int_equal(progress.soak_ns, 4 * S);
+		assert_int_equal(run_resume(&progress), row[i].returned);
 	}
 }
 
@@ -201,6 +368,11 @@ int main(void)
 		cmocka_unit_test(test_a_soak_without_end_goes_on),
 		cmocka_unit_test(test_failure_and_stop_end_any_phase),
 		cmocka_unit_test(test_a_run_that_is_over_does_nothing),
+		cmocka_unit_test(test_a_flush_makes_the_fill_durable_and_never_less),
+		cmocka_unit_test(test_a_pause_stops_the_clock_of_every_phase),
+		cmocka_unit_test(test_what_ends_while_paused_is_noted_and_what_follows_waits),
+		cmocka_unit_test(test_a_spent_budget_ends_a_soak_well_and_fails_a_fill),
+		cmocka_unit_test(test_an_absent_drive_is_released_and_its_run_goes_on_later),
 		cmocka_unit_test(test_resume_goes_on_in_the_same_phase),
 		cmocka_unit_test(test_progress_and_eta),
 		cmocka_unit_test(test_names_read_back),

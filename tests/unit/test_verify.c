@@ -504,7 +504,7 @@ static void test_a_held_sweep_is_left_alone_and_ends_early(void **state)
 }
 
 /* The kernel's interfaces on a real file, whose end is missing. */
-static void kernel_sweep(enum config_engine kind)
+static void kernel_sweep(enum config_engine kind, uint64_t base)
 {
 	struct said said;
 	int fd = open("verify-test.dat", O_RDWR | O_CREAT | O_TRUNC | O_DIRECT, 0600);
@@ -513,6 +513,7 @@ static void kernel_sweep(enum config_engine kind)
 		.fd_count = 1,
 		.file_bytes = 200 * BLOCK,
 		.to_bytes = 200 * BLOCK,
+		.base_bytes = base,
 		.block_bytes = BLOCK,
 		.run_tag = RUN_TAG,
 		.engine = kind,
@@ -525,9 +526,9 @@ static void kernel_sweep(enum config_engine kind)
 		sectors_make((uint8_t(*)[SECTOR])buffer, block + 1, RUN_TAG, block * 4, block);
 		if (block == 150)
 			buffer[5000] ^= 1;
-		assert_int_equal(pwrite(fd, buffer, BLOCK, (off_t)(block * BLOCK)), BLOCK);
+		assert_int_equal(pwrite(fd, buffer, BLOCK, (off_t)(base + block * BLOCK)), BLOCK);
 	}
-	assert_int_equal(ftruncate(fd, 198 * BLOCK + 512), 0);
+	assert_int_equal(ftruncate(fd, (off_t)(base + 198 * BLOCK + 512)), 0);
 	sweep(&job, &said);
 	counts_check(&said, (const uint64_t[VERIFY_VERDICT_COUNT]){
 				    [VERIFY_GOOD] = 197, [VERIFY_CORRUPT] = 1, [VERIFY_UNREADABLE] = 2 });
@@ -542,8 +543,9 @@ static void kernel_sweep(enum config_engine kind)
 static void test_a_file_is_read_through_the_kernel(void **state)
 {
 	(void)state;
-	kernel_sweep(ENGINE_AUTO);
-	kernel_sweep(ENGINE_LIBAIO);
+	kernel_sweep(ENGINE_AUTO, 0);
+	kernel_sweep(ENGINE_LIBAIO, 0);
+	kernel_sweep(ENGINE_AUTO, 3 * SECTOR);
 }
 
 int main(void)
