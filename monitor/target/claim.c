@@ -142,9 +142,9 @@ int claim_read(const char *state_directory, const char *drive, struct claim *out
 	if (fd < 0)
 		return fail(why, -errno, path, NULL);
 	got = read(fd, text, sizeof(text) - 1);
-	rc = got < 0 ? -errno : 0;
+	rc = -errno;
 	(void)close(fd);
-	if (rc < 0)
+	if (got < 0)
 		return fail(why, rc, path, NULL);
 	text[got] = '\0';
 	if (strlen(text) != (size_t)got || claim_parse(text, &claim) < 0 || strcmp(claim.drive, drive) != 0)

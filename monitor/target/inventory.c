@@ -237,6 +237,11 @@ static void judge(const char *root, const char *state_directory, struct inventor
 	if (!identity->serial[0] && !identity->wwid[0] && !may_tell)
 		guard_report_add(&disk->report, GUARD_HARD,
 			"%s has neither a serial nor a wwid: it can't be told from others", disk->block.name);
+	if (strcmp(disk->block.transport, "usb") == 0)
+		guard_report_add(&disk->report, GUARD_SOFT,
+			"%s is behind a USB bridge: it is refused unless the bridge lets the disk's own "
+			"serial through",
+			disk->block.name);
 	disk->is_usable = !guard_report_is_refused(&disk->report);
 }
 

@@ -308,6 +308,54 @@ static void test_scsi_pages_are_read_within_what_came(void **state)
 	}
 }
 
+static void expect_printable(const char *text, size_t size)
+{
+	assert_true(strnlen(text, size) < size);
+	for (; *text; text++)
+		assert_in_range(*text, ' ', '~');
+}
+
+static void test_any_bytes_give_printable_texts(void **state)
+{
+	uint8_t page[4096] __attribute__((aligned(8)));
+	struct nvme_id_ctrl ctrl;
+	uint64_t random = 1;
+
+	(void)state;
+	for (unsigned round = 0; round < 3000; round++) {
+		struct identity_wwids wwids = { .count = 0 };
+		struct identity got = { .capacity_bytes = 0 };
+		uint8_t *exact = malloc(1024);
+
+		for (size_t i = 0; i < sizeof(page); i++) {
+			random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+			page[i] = (uint8_t)(random >> 56);
+		}
+		/* Every other time short descriptors, of which many fit. */
+		for (size_t i = 0; round % 2 && i < sizeof(page); i++)
+			page[i] &= 0x13;
+		memcpy(exact, page, 1024);
+		exact[1] = 0x83;
+		identity_scsi_decode_wwids(exact, 1024, &wwids);
+		exact[1] = 0x80;
+		identity_scsi_decode_serial(exact, 1024, &got);
+		expect_printable(got.serial, sizeof(got.serial));
+		(void)identity_ata_decode(exact + 512, round % 3 == 0, &got, &wwids);
+		expect_printable(got.serial, sizeof(got.serial));
+		memcpy(&ctrl, page, sizeof(ctrl));
+		(void)identity_nvme_decode(&ctrl, NULL, page, 1, &got, &wwids);
+		expect_printable(got.serial, sizeof(got.serial));
+		expect_printable(got.model, sizeof(got.model));
+		expect_printable(got.firmware, sizeof(got.firmware));
+		assert_in_range(wwids.count, 0, IDENTITY_WWIDS_MAX);
+		for (size_t i = 0; i < wwids.count; i++) {
+			expect_printable(wwids.text[i], sizeof(wwids.text[i]));
+			assert_true(i == 0 || wwids.rank[i - 1] >= wwids.rank[i]);
+		}
+		free(exact);
+	}
+}
+
 static void test_wwids_are_matched_as_people_write_them(void **state)
 {
 	static const struct {
@@ -556,6 +604,7 @@ int main(void)
 		cmocka_unit_test(test_nvme_pages_tell_all_their_names),
 		cmocka_unit_test(test_nvme_pages_of_a_controller_in_reset_are_no_drive),
 		cmocka_unit_test(test_scsi_pages_are_read_within_what_came),
+		cmocka_unit_test(test_any_bytes_give_printable_texts),
 		cmocka_unit_test(test_wwids_are_matched_as_people_write_them),
 		cmocka_unit_test(test_the_same_drive_is_told_from_others),
 		cmocka_unit_test_setup_teardown(

@@ -224,6 +224,13 @@ static void test_what_stands_against_a_disk_is_told(void **state)
 	assert_false(disks[6].is_usable);
 	assert_true(has_finding(&disks[6].report, "can't be told from others"));
 	free(disks);
+	/* The card is in: what its bridge lets through shows only when it is opened. */
+	put(root, "sdc", "size", "2048\n");
+	disks = read_all(root, 10);
+	assert_string_equal(disks[4].block.name, "sdc");
+	assert_true(disks[4].is_usable);
+	assert_true(has_finding(&disks[4].report, "behind a USB bridge"));
+	free(disks);
 }
 
 static void expect_found(const char *root, const char *device, const char *serial, const char *wwid, int rc,
