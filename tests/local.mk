@@ -11,13 +11,15 @@ integration_tests = \
 	tests/integration/test_drives.py \
 	tests/integration/test_faults.py \
 	tests/integration/test_host_limit.py \
+	tests/integration/test_layouts.py \
 	tests/integration/test_main_job.py \
 	tests/integration/test_quickstart.py \
 	tests/integration/test_restart.py \
 	tests/integration/test_troubles.py \
 	tests/integration/test_workloads.py
 TESTS += $(integration_tests)
-EXTRA_DIST += $(integration_tests) tests/integration/harness.py
+EXTRA_DIST += $(integration_tests) tests/integration/harness.py tests/integration/fixtures.py \
+	tests/integration/layouts.py
 check_PROGRAMS += tests/integration/refuse-io-uring
 tests_integration_refuse_io_uring_SOURCES = tests/integration/refuse-io-uring.c
 tests_integration_refuse_io_uring_LDADD =

@@ -384,8 +384,8 @@ static void name_finish(char *text)
 {
 	const char *digits = strrchr(text, '.') ? strrchr(text, '.') + 1 : text;
 
-	guard_clean(text);
 	guard_fold(text);
+	guard_clean(text);
 	if (digits[strspn(digits, "0_x-")] == '\0')
 		text[0] = '\0';
 }

@@ -225,7 +225,13 @@ static void place_init(struct place *place, const char *root, const char *path)
 		char *slash = strrchr(folder, '/');
 
 		if (guard_resolve(root, folder, &st, resolved) == 0) {
-			text_copy(place->path, sizeof(place->path), resolved[0] ? resolved : "/");
+			const char *rest = path + (folder[1] ? strlen(folder) : 0);
+
+			if (!resolved[1])
+				resolved[0] = '\0';
+			(void)snprintf(place->path, sizeof(place->path), "%.2000s%.2000s", resolved, rest);
+			if (!place->path[0])
+				text_copy(place->path, sizeof(place->path), "/");
 			return;
 		}
 		slash[slash == folder && slash[1] ? 1 : 0] = '\0';

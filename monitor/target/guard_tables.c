@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <blkid/blkid.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -102,7 +103,7 @@ static bool is_named_by_link(const struct tables *tables, const char *path)
 static bool spec_is_ours(struct tables *tables, const char *spec)
 {
 	static const char *const tags[] = { "uuid", "label", "partuuid", "partlabel", "id" };
-	char path[PATH_MAX], value[PATH_MAX];
+	char path[PATH_MAX], value[PATH_MAX], encoded[1024];
 	const char *equals = strchr(spec, '=');
 	size_t length;
 
@@ -117,7 +118,9 @@ static bool spec_is_ours(struct tables *tables, const char *spec)
 		length = strlen(value);
 		if (equals[1] == '"' && length && value[length - 1] == '"')
 			value[length - 1] = '\0';
-		(void)snprintf(path, sizeof(path), "/dev/disk/by-%s/%.1024s", tags[i], value);
+		if (blkid_encode_string(value, encoded, sizeof(encoded)) < 0)
+			text_copy(encoded, sizeof(encoded), value);
+		(void)snprintf(path, sizeof(path), "/dev/disk/by-%s/%.1024s", tags[i], encoded);
 		return is_ours(tables, value) || guard_family_find_path(tables->family, tables->root, path) ||
 		       is_named_by_link(tables, path);
 	}
