@@ -13,6 +13,8 @@
 #include "base/text.h"
 #include "target/claim.h"
 
+/* The contents are known to be the run's own. */
+#define OWN	 99
 #define ARMED_MS 1796000000000LL
 
 static char base[PATH_MAX];
@@ -49,7 +51,7 @@ static struct claim claim_make(void)
 		},
 		.armed_ms = ARMED_MS,
 		.expires_ms = ARMED_MS + CLAIM_TTL_MS,
-		.digest = 0xfedcba9876543210,
+		.contents = { .digest = 0xfedcba9876543210, .nonzero_ppm = 777777 },
 		.by = "uid 0 (root)",
 		.run = "cand-20261201T020636Z",
 	};
@@ -77,7 +79,8 @@ static void test_what_is_written_is_read(void **state)
 	assert_int_equal(back.identity.backing_inode, 4711);
 	assert_int_equal(back.armed_ms, claim.armed_ms);
 	assert_int_equal(back.expires_ms, claim.expires_ms);
-	assert_int_equal(back.digest, claim.digest);
+	assert_int_equal(back.contents.digest, claim.contents.digest);
+	assert_int_equal(back.contents.nonzero_ppm, 777777);
 	(void)snprintf(path, sizeof(path), "%s/claims/cand.claim", base);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
@@ -88,7 +91,7 @@ static void test_what_is_written_is_read(void **state)
 /* Any byte changed, lost or added, and another drive's claim under this name. */
 static void test_a_damaged_claim_is_none(void **state)
 {
-	struct claim claim = claim_make(), back = { .digest = 1 };
+	struct claim claim = claim_make(), back = { .armed_ms = 1 };
 	char why[CLAIM_WHY_MAX], path[PATH_MAX + 64], text[4096];
 	size_t length;
 	FILE *file;
@@ -110,7 +113,7 @@ static void test_a_damaged_claim_is_none(void **state)
 		assert_int_equal(truncate(path, (off_t)at), 0);
 		assert_int_equal(claim_read(base, "cand", &back, why), -EBADMSG);
 	}
-	assert_int_equal(back.digest, 1);
+	assert_int_equal(back.armed_ms, 1);
 	text_copy(claim.drive, sizeof(claim.drive), "other");
 	assert_int_equal(claim_write(base, &claim, why), 0);
 	(void)snprintf(text, sizeof(text), "%s/claims/other.claim", base);
@@ -124,35 +127,46 @@ static void test_who_may_use_it(void **state)
 	static const struct {
 		const char *what, *claim_run, *run;
 		int64_t after_ms;
-		uint64_t digest_off, capacity_off;
+		uint64_t digest_off, new_data_ppm, capacity_off;
 		bool is_new;
 		int rc;
 		const char *why;
 	} rows[] = {
-		{ "a new run", "", "r1", 1000, 0, 0, true, 0, NULL },
-		{ "a moment before it expires", "", "r1", CLAIM_TTL_MS - 1, 0, 0, true, 0, NULL },
-		{ "expired", "", "r1", CLAIM_TTL_MS, 0, 0, true, -EPERM, "expired" },
-		{ "armed under a wrong clock", "", "r1", -CLAIM_TTL_MS - 1, 0, 0, true, -EPERM, "expired" },
-		{ "other contents", "", "r1", 1000, 1, 0, true, -EPERM, "other data" },
-		{ "another size", "", "r1", 1000, 0, 512, true, -EPERM, "another drive" },
-		{ "used by another run", "r0", "r1", 1000, 0, 0, true, -EPERM, "earlier run" },
-		{ "its own run, begun and interrupted", "r1", "r1", 3 * CLAIM_TTL_MS, 0, 0, true, 0, NULL },
-		{ "its own run goes on, days later", "r1", "r1", 30 * CLAIM_TTL_MS, 99, 0, false, 0, NULL },
-		{ "another run goes on", "r0", "r1", 1000, 0, 0, false, -EPERM, "earlier run" },
-		{ "a run goes on with a fresh claim", "", "r1", 1000, 0, 0, false, -EPERM,
+		{ "a new run", "", "r1", 1000, 0, 0, 0, true, 0, NULL },
+		{ "a moment before it expires", "", "r1", CLAIM_TTL_MS - 1, 0, 0, 0, true, 0, NULL },
+		{ "expired", "", "r1", CLAIM_TTL_MS, 0, 0, 0, true, -EPERM, "expired" },
+		{ "armed under a wrong clock", "", "r1", -CLAIM_TTL_MS - 1, 0, 0, 0, true, -EPERM,
+			"expired" },
+		{ "other contents", "", "r1", 1000, 1, 0, 0, true, -EPERM, "other data" },
+		{ "data in the middle since", "", "r1", 1000, 0, CLAIM_NEW_DATA_PPM + 1, 0, true, -EPERM,
+			"other data" },
+		{ "a drive that answers differently for nothing", "", "r1", 1000, 0, CLAIM_NEW_DATA_PPM, 0,
+			true, 0, NULL },
+		{ "another size", "", "r1", 1000, 0, 0, 512, true, -EPERM, "another drive" },
+		{ "used by another run", "r0", "r1", 1000, 0, 0, 0, true, -EPERM, "earlier run" },
+		{ "its own run, begun and interrupted", "r1", "r1", 3 * CLAIM_TTL_MS, 0, 0, 0, true, 0,
+			NULL },
+		{ "its own run goes on, days later", "r1", "r1", 30 * CLAIM_TTL_MS, OWN, 0, 0, false, 0,
+			NULL },
+		{ "another run goes on", "r0", "r1", 1000, 0, 0, 0, false, -EPERM, "earlier run" },
+		{ "a run goes on with a fresh claim", "", "r1", 1000, 0, 0, 0, false, -EPERM,
 			"no claim of this run" },
-		{ "its own run on another drive", "r1", "r1", 1000, 0, 4096, false, -EPERM, "another drive" },
+		{ "its own run on another drive", "r1", "r1", 1000, 0, 0, 4096, false, -EPERM,
+			"another drive" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct claim claim = claim_make();
+		struct claim_contents contents = claim.contents;
 		struct identity identity = claim.identity;
 		char why[CLAIM_WHY_MAX] = "";
 
 		text_copy(claim.run, sizeof(claim.run), rows[i].claim_run);
 		identity.capacity_bytes += rows[i].capacity_off;
-		if (claim_judge(&claim, &identity, claim.digest + rows[i].digest_off, rows[i].run,
+		contents.digest += rows[i].digest_off;
+		contents.nonzero_ppm += rows[i].new_data_ppm;
+		if (claim_judge(&claim, &identity, rows[i].digest_off == OWN ? NULL : &contents, rows[i].run,
 			    rows[i].is_new, ARMED_MS + rows[i].after_ms, why) != rows[i].rc)
 			fail_msg("%s: %s", rows[i].what, why);
 		if (rows[i].why && !strstr(why, rows[i].why))
