@@ -7,9 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sysexits.h>
-#include <unistd.h>
 
 #include "archive/export.h"
 #include "archive/journal.h"
@@ -19,17 +17,31 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "config/config.h"
+#include "drivesoak_arm.h"
+#include "drivesoak_control.h"
+#include "drivesoak_output.h"
+#include "drivesoak_plan.h"
+#include "drivesoak_drives.h"
 #include "drivesoak_verify.h"
 #include "web/assets.h"
 
 struct options {
-	const char *config_path, *state_directory, *format, *output;
-	bool is_json;
+	const char *subcommand, *config_path, *state_directory, *format, *output, *rate, *serial_tail;
+	bool is_json, purges;
 	char **operands;
 	int operand_count;
 };
 
-enum option_bit { MAY_JSON = 1 << 0, MAY_FORMAT = 1 << 1, MAY_OUTPUT = 1 << 2, NEEDS_OUTPUT = 1 << 3 };
+enum option_bit {
+	MAY_JSON = 1 << 0,
+	MAY_FORMAT = 1 << 1,
+	MAY_OUTPUT = 1 << 2,
+	NEEDS_OUTPUT = 1 << 3,
+	MAY_STATE = 1 << 4, /* the state directory is enough, without a configuration */
+	MAY_PURGE = 1 << 5,
+	MAY_RATE = 1 << 6,
+	MAY_TAIL = 1 << 7,
+};
 
 struct subcommand {
 	const char *name, *operands, *what;
@@ -114,57 +126,6 @@ static int get_run(struct journal *journal, const char *name, struct run_record 
 	if (rc == -ENOENT)
 		return fail(EX_NOINPUT, name, "no such run, nor a drive with one (see drivesoak runs)");
 	return rc < 0 ? fail(exit_code_of(rc), name, journal_error(journal)) : EX_OK;
-}
-
-/* Where the result goes: standard output, or a file that appears only when it is whole. */
-struct output {
-	FILE *file;
-	const char *path;
-	struct text temporary;
-};
-
-static bool is_plain_or_new(const char *path)
-{
-	struct stat status;
-
-	return lstat(path, &status) < 0 || S_ISREG(status.st_mode);
-}
-
-static int output_open(const char *path, struct output *out)
-{
-	*out = (struct output){ stdout, path, TEXT_INIT };
-	if (!path || strcmp(path, "-") == 0) {
-		out->path = NULL;
-		return EX_OK;
-	}
-	if (is_plain_or_new(path))
-		text_addf(&out->temporary, "%s.%ld.new", path, (long)getpid());
-	out->file = fopen(out->temporary.length ? text_string(&out->temporary) : path, "we");
-	if (out->file)
-		return EX_OK;
-	text_fini(&out->temporary);
-	return fail(EX_CANTCREAT, path, strerror(errno));
-}
-
-/* @code: how the writing went so far. */
-static int output_close(struct output *output, int code)
-{
-	bool is_written = fflush(output->file) == 0 && !ferror(output->file);
-	int error = errno;
-
-	if (output->path && fclose(output->file) != 0 && is_written) {
-		is_written = false;
-		error = errno;
-	}
-	if (code == EX_OK && !is_written)
-		code = fail(EX_IOERR, output->path ? output->path : "standard output", strerror(error));
-	if (output->temporary.length && code == EX_OK &&
-		rename(text_string(&output->temporary), output->path) < 0)
-		code = fail(EX_CANTCREAT, output->path, strerror(errno));
-	if (output->temporary.length && code != EX_OK)
-		(void)unlink(text_string(&output->temporary));
-	text_fini(&output->temporary);
-	return code;
 }
 
 static int print_run_line(const struct run_record *run, void *arg)
@@ -326,20 +287,27 @@ static int run_summary(const struct options *options)
 	return code;
 }
 
-/* What a verification needs beyond the journal: the drive's target. */
-static int verify_drive(const struct config *config, const char *name, bool is_json)
+static const struct config_drive *find_drive(const struct config *config, const char *name)
 {
-	const struct config_drive *drive = NULL;
+	for (size_t i = 0; i < config->drive_count; i++)
+		if (strcmp(config->drives[i].name, name) == 0)
+			return &config->drives[i];
+	(void)fail(EX_NOINPUT, name, "no such drive in the configuration");
+	return NULL;
+}
+
+/* What a verification needs beyond the journal: the drive's target. */
+static int verify_drive(const struct config *config, const struct options *options)
+{
+	const char *name = options->operands[0];
+	const struct config_drive *drive = find_drive(config, name);
 	struct journal *journal = NULL;
 	struct text path = TEXT_INIT;
 	static struct run_record run;
 	int code;
 
-	for (size_t i = 0; i < config->drive_count; i++)
-		if (strcmp(config->drives[i].name, name) == 0)
-			drive = &config->drives[i];
 	if (!drive)
-		return fail(EX_NOINPUT, name, "no such drive in the configuration");
+		return EX_NOINPUT;
 	text_addf(&path, "%s/journal.db", config->state_directory);
 	if (journal_open(text_string(&path), true, &journal) < 0)
 		code = fail(EX_NOINPUT, text_string(&path), journal_error(NULL));
@@ -347,46 +315,141 @@ static int verify_drive(const struct config *config, const char *name, bool is_j
 		code = get_run(journal, name, &run);
 	journal_close(journal);
 	text_fini(&path);
-	return code == EX_OK ? drivesoak_verify(config, drive, &run, is_json) : code;
+	return code == EX_OK ? drivesoak_verify(config, drive, &run, options->is_json) : code;
 }
 
-static int run_verify(const struct options *options)
+static int plan_drive(const struct config *config, const struct options *options)
+{
+	const struct config_drive *drive = find_drive(config, options->operands[0]);
+	uint64_t bytes_per_s = 0;
+
+	if (!drive)
+		return EX_NOINPUT;
+	if (options->rate && (units_parse_bytes(options->rate, &bytes_per_s) < 0 || !bytes_per_s))
+		return fail(EX_USAGE, options->rate, "no rate; give bytes a second as in 200MiB");
+	return drivesoak_plan(config, drive, bytes_per_s, options->is_json);
+}
+
+/* A new claim would take the drive away from the run that has it. */
+static int arm_check(const struct config *config, const char *name)
+{
+	struct journal *journal = NULL;
+	struct text path = TEXT_INIT;
+	static struct run_record run;
+	int code = EX_OK;
+
+	text_addf(&path, "%s/journal.db", config->state_directory);
+	if (journal_open(text_string(&path), true, &journal) == 0 &&
+		journal_get_newest_run(journal, name, &run) == 0 &&
+		(run.progress.status == RUN_RUNNING || run.progress.status == RUN_PAUSED)) {
+		(void)fprintf(stderr, "drivesoak: %s: run %s is not over; end it first: drivesoak stop %s\n",
+			name, run.id, name);
+		code = EX_TEMPFAIL;
+	}
+	journal_close(journal);
+	text_fini(&path);
+	return code;
+}
+
+static int arm_drive(const struct config *config, const struct options *options)
+{
+	const struct config_drive *drive = find_drive(config, options->operands[0]);
+	int code = drive ? arm_check(config, drive->name) : EX_NOINPUT;
+
+	return code == EX_OK ? drivesoak_arm(config, drive, options->serial_tail) : code;
+}
+
+static int control_drive(const struct config *config, const struct options *options)
+{
+	return drivesoak_control(
+		config, options->subcommand, options->operands, options->is_json, options->purges);
+}
+
+/* What needs the whole configuration. */
+static int run_configured(
+	const struct options *options, int (*run)(const struct config *, const struct options *))
 {
 	struct text mistakes = TEXT_INIT;
 	struct config *config = NULL;
-	int code;
+	int rc = config_load(options->config_path, &config, &mistakes), code;
 
-	if (config_load(options->config_path, &config, &mistakes) < 0) {
+	if (rc < 0) {
 		(void)fputs(text_string(&mistakes), stderr);
 		text_fini(&mistakes);
-		return EX_CONFIG;
+		return rc == -EACCES ? EX_NOPERM : EX_CONFIG;
 	}
-	code = verify_drive(config, options->operands[0], options->is_json);
+	code = run(config, options);
 	config_free(config);
 	text_fini(&mistakes);
 	return code;
 }
 
+static int run_verify(const struct options *options)
+{
+	return run_configured(options, verify_drive);
+}
+
+static int run_plan(const struct options *options)
+{
+	return run_configured(options, plan_drive);
+}
+
+static int run_control(const struct options *options)
+{
+	return run_configured(options, control_drive);
+}
+
+static int run_arm(const struct options *options)
+{
+	return run_configured(options, arm_drive);
+}
+
+/* No configuration is needed: one that was named must be right, the usual one helps when it is there. */
+static int run_drives(const struct options *options)
+{
+	bool is_named = strcmp(options->config_path, CONFIG_DEFAULT_PATH) != 0;
+	struct text mistakes = TEXT_INIT;
+	struct config *config = NULL;
+	const char *state = options->state_directory;
+	int rc = state ? 0 : config_load(options->config_path, &config, &mistakes), code;
+
+	if (rc < 0 && (is_named || rc == -EINVAL))
+		(void)fputs(text_string(&mistakes), stderr);
+	text_fini(&mistakes);
+	if (rc < 0 && is_named)
+		return rc == -EACCES ? EX_NOPERM : EX_CONFIG;
+	if (!state)
+		state = config ? config->state_directory : CONFIG_DEFAULT_STATE;
+	code = drivesoak_drives(config, state, options->is_json);
+	config_free(config);
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return fail(EX_IOERR, "standard output", strerror(errno));
+	return code;
+}
+
 static const struct subcommand subcommands[] = {
-	{ "runs", "", "list the runs, newest first", MAY_JSON, 0, 0, run_runs },
-	{ "summary", "RUN", "figures, verdict and reasons of a run", 0, 1, 1, run_summary },
-	{ "report", "RUN...", "runs as one HTML file", MAY_OUTPUT | NEEDS_OUTPUT, 1, 1000, run_report },
-	{ "export", "RUN", "all samples of a run", MAY_FORMAT | MAY_OUTPUT, 1, 1, run_export },
+	{ "runs", "", "list the runs, newest first", MAY_STATE | MAY_JSON, 0, 0, run_runs },
+	{ "summary", "RUN", "figures, verdict and reasons of a run", MAY_STATE, 1, 1, run_summary },
+	{ "report", "RUN...", "runs as one HTML file", MAY_STATE | MAY_OUTPUT | NEEDS_OUTPUT, 1, 1000,
+		run_report },
+	{ "export", "RUN", "all samples of a run", MAY_STATE | MAY_FORMAT | MAY_OUTPUT, 1, 1, run_export },
 	{ "verify", "DRIVE", "read the newest run of a drive back and name each bad block", MAY_JSON, 1, 1,
 		run_verify },
-	{ "drives", "", NULL, 0, 0, 0, NULL },
-	{ "plan", "DRIVE", NULL, 0, 0, 0, NULL },
-	{ "arm", "DRIVE", NULL, 0, 0, 0, NULL },
-	{ "status", "", NULL, 0, 0, 0, NULL },
-	{ "start", "DRIVE", NULL, 0, 0, 0, NULL },
-	{ "pause", "DRIVE", NULL, 0, 0, 0, NULL },
-	{ "resume", "DRIVE", NULL, 0, 0, 0, NULL },
-	{ "stop", "DRIVE", NULL, 0, 0, 0, NULL },
+	{ "plan", "DRIVE", "what a run would write, how long and at what wear; writes nothing",
+		MAY_JSON | MAY_RATE, 1, 1, run_plan },
+	{ "drives", "", "list the disks of this machine, and why each can or can't be used",
+		MAY_STATE | MAY_JSON, 0, 0, run_drives },
+	{ "arm", "DRIVE", "show what a device holds and consent to its loss", MAY_TAIL, 1, 1, run_arm },
+	{ "status", "", "what the service's drives do now", MAY_JSON, 0, 0, run_control },
+	{ "start", "DRIVE", "start a run", 0, 1, 1, run_control },
+	{ "pause", "DRIVE", "let the run rest", 0, 1, 1, run_control },
+	{ "resume", "DRIVE", "go on with a run that rests", 0, 1, 1, run_control },
+	{ "stop", "DRIVE", "end the run for good", MAY_PURGE, 1, 1, run_control },
 	{ "observe", "DIR|DEV -- COMMAND...", NULL, 0, 0, 0, NULL },
 	{ "analyse", "FILE...", NULL, 0, 0, 0, NULL },
 	{ "import", "FILE", NULL, 0, 0, 0, NULL },
 	{ "decode", "FILE...", NULL, 0, 0, 0, NULL },
-	{ "note", "RUN TEXT", NULL, 0, 0, 0, NULL },
+	{ "note", "RUN TEXT", "put a note into the events of a run", 0, 2, 2, run_control },
 	{ "alert-test", "", NULL, 0, 0, 0, NULL },
 };
 
@@ -394,13 +457,17 @@ static const struct subcommand subcommands[] = {
 
 static void print_synopsis(FILE *out, const struct subcommand *subcommand)
 {
-	(void)fprintf(out, "drivesoak %s%s%s%s%s%s [-c FILE | --state DIR]", subcommand->name,
+	(void)fprintf(out, "drivesoak %s%s%s%s%s%s%s%s%s%s", subcommand->name,
 		*subcommand->operands ? " " : "", subcommand->operands,
 		subcommand->may & MAY_JSON ? " [--json]" : "",
 		subcommand->may & MAY_FORMAT ? " --format csv|json" : "",
 		subcommand->may & NEEDS_OUTPUT ? " -o FILE"
 		: subcommand->may & MAY_OUTPUT ? " [-o FILE]"
-					       : "");
+					       : "",
+		subcommand->may & MAY_RATE ? " [--rate BYTES]" : "",
+		subcommand->may & MAY_PURGE ? " [--purge]" : "",
+		subcommand->may & MAY_TAIL ? " [--serial-tail TEXT]" : "",
+		subcommand->may & MAY_STATE ? " [-c FILE | --state DIR]" : " [-c FILE]");
 }
 
 static void print_usage(FILE *out)
@@ -419,6 +486,9 @@ static void print_usage(FILE *out)
 		"      --state DIR    the state directory, without a configuration\n"
 		"      --json         JSON instead of a table\n"
 		"      --format NAME  csv or json\n"
+		"      --rate BYTES   assume that the soak writes so much a second, as in 200MiB\n"
+		"      --serial-tail TEXT  consent without asking: the last six characters of the serial\n"
+		"      --purge        also remove the files of a directory target\n"
 		"  -o, --output FILE  write to FILE; it appears only when it is whole\n"
 		"  -V, --version      print the version\n"
 		"  -h, --help         print this text\n",
@@ -433,7 +503,7 @@ static int refuse_usage(const struct subcommand *subcommand, const char *why)
 	return EX_USAGE;
 }
 
-enum { OPTION_STATE = 256, OPTION_JSON, OPTION_FORMAT };
+enum { OPTION_STATE = 256, OPTION_JSON, OPTION_FORMAT, OPTION_RATE, OPTION_PURGE, OPTION_TAIL };
 
 static const struct option long_options[] = {
 	{ "config", required_argument, NULL, 'c' },
@@ -441,6 +511,9 @@ static const struct option long_options[] = {
 	{ "json", no_argument, NULL, OPTION_JSON },
 	{ "format", required_argument, NULL, OPTION_FORMAT },
 	{ "output", required_argument, NULL, 'o' },
+	{ "rate", required_argument, NULL, OPTION_RATE },
+	{ "purge", no_argument, NULL, OPTION_PURGE },
+	{ "serial-tail", required_argument, NULL, OPTION_TAIL },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
@@ -451,6 +524,10 @@ static unsigned bit_of(int option)
 {
 	return option == OPTION_JSON	 ? MAY_JSON
 	       : option == OPTION_FORMAT ? MAY_FORMAT
+	       : option == OPTION_STATE	 ? MAY_STATE
+	       : option == OPTION_RATE	 ? MAY_RATE
+	       : option == OPTION_PURGE	 ? MAY_PURGE
+	       : option == OPTION_TAIL	 ? MAY_TAIL
 	       : option == 'o'		 ? MAY_OUTPUT
 					 : 0;
 }
@@ -472,6 +549,15 @@ static void set_option(struct options *options, int option)
 		break;
 	case OPTION_JSON:
 		options->is_json = true;
+		break;
+	case OPTION_RATE:
+		options->rate = optarg;
+		break;
+	case OPTION_PURGE:
+		options->purges = true;
+		break;
+	case OPTION_TAIL:
+		options->serial_tail = optarg;
 		break;
 	}
 }
@@ -505,7 +591,7 @@ static int parse_options(const struct subcommand *subcommand, int argc, char **a
 
 static int run_subcommand(int argc, char **argv)
 {
-	struct options options = { .config_path = CONFIG_DEFAULT_PATH };
+	struct options options = { .subcommand = argv[0], .config_path = CONFIG_DEFAULT_PATH };
 	int code;
 
 	for (size_t i = 0; i < SUBCOMMANDS; i++) {

@@ -158,6 +158,7 @@ static int sweep_target(const struct config *config, const struct config_drive *
 		.fds = target_get_fds(target),
 		.fd_count = plan->files,
 		.file_bytes = plan->file_bytes,
+		.base_bytes = plan->base_bytes,
 		.to_bytes = run->progress.extent_bytes ? run->progress.extent_bytes
 						       : run->progress.fill_done_bytes,
 		.block_bytes = drive->block_bytes,
@@ -188,6 +189,12 @@ static int sweep_target(const struct config *config, const struct config_drive *
 int drivesoak_verify(const struct config *config, const struct config_drive *drive,
 	const struct run_record *run, bool is_json)
 {
+	const struct target_request request = {
+		.drive = drive,
+		.state_directory = config->state_directory,
+		.run_id = run->id,
+		.goal_bytes = run->progress.fill_goal_bytes,
+	};
 	char why[TARGET_WHY_MAX] = "";
 	struct target *target = NULL;
 	int rc, code;
@@ -197,7 +204,7 @@ int drivesoak_verify(const struct config *config, const struct config_drive *dri
 			"payload = \"zeros\" carries no stamps that could be checked");
 	if (!run->progress.fill_done_bytes)
 		return fail(EX_NOINPUT, run->id, "nothing was written yet");
-	rc = target_open(drive, run->id, run->progress.fill_goal_bytes, &target, why);
+	rc = target_open_to_verify(&request, &target, why);
 	if (rc < 0)
 		return fail(rc == -EBUSY ? EX_TEMPFAIL : EX_NOINPUT, drive->name, why);
 	code = sweep_target(config, drive, run, target, is_json);

@@ -84,25 +84,52 @@ static int command_line_parse(int argc, char **argv, struct command_line *line)
 	return -1;
 }
 
+/* The run that the service would go on with; false: it would begin a new one, or none at all. */
+static bool run_find(struct journal *journal, const struct config_drive *drive, struct run_record *run)
+{
+	return journal && journal_get_newest_run(journal, drive->name, run) == 0 &&
+	       (run->progress.status == RUN_RUNNING || run->progress.status == RUN_PAUSED);
+}
+
+static int target_test(const struct config *config, const struct config_drive *drive, struct journal *journal)
+{
+	static struct target_facts facts;
+	static struct run_record run;
+	struct target_request request = { .drive = drive, .state_directory = config->state_directory };
+	struct target_plan plan;
+	char why[TARGET_WHY_MAX];
+
+	if (run_find(journal, drive, &run)) {
+		request.run_id = run.id;
+		request.goal_bytes = run.progress.fill_goal_bytes;
+	}
+	if (target_check(&request, &facts, &plan, why) < 0) {
+		(void)fprintf(stderr, "%s: drive \"%s\": %s\n", config->path, drive->name, why);
+		return EX_CONFIG;
+	}
+	if (request.run_id)
+		(void)printf("drive \"%s\": run %s would go on\n", drive->name, run.id);
+	else
+		(void)printf("drive \"%s\": would fill %llu bytes in %u file%s%s%s\n", drive->name,
+			(unsigned long long)plan.goal_bytes, plan.files, plan.files == 1 ? "" : "s",
+			plan.note[0] ? "; " : "", plan.note);
+	return EX_OK;
+}
+
 static int targets_test(const struct config *config)
 {
+	struct journal *journal = NULL;
+	char path[600];
 	int exit_code = EX_OK;
 
-	for (size_t i = 0; i < config->drive_count; i++) {
-		const struct config_drive *drive = &config->drives[i];
-		static struct target_facts facts;
-		struct target_plan plan;
-		char why[TARGET_WHY_MAX];
-
-		if (target_check(drive, &facts, &plan, why) == 0) {
-			(void)printf("drive \"%s\": would fill %llu bytes in %u files%s%s\n", drive->name,
-				(unsigned long long)plan.goal_bytes, plan.files, plan.note[0] ? "; " : "",
-				plan.note);
-			continue;
-		}
-		(void)fprintf(stderr, "%s: drive \"%s\": %s\n", config->path, drive->name, why);
-		exit_code = EX_CONFIG;
-	}
+	(void)snprintf(path, sizeof(path), "%s/journal.db", config->state_directory);
+	/* Without one there was no run yet. */
+	if (journal_open(path, true, &journal) < 0)
+		journal = NULL;
+	for (size_t i = 0; i < config->drive_count; i++)
+		if (target_test(config, &config->drives[i], journal) != EX_OK)
+			exit_code = EX_CONFIG;
+	journal_close(journal);
 	return exit_code;
 }
 

@@ -11,16 +11,18 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "engine/budget.h"
+#include "stamps.h"
 #include "target/hostinfo.h"
 
 #define COMMANDS_MAX 8
 #define REPLIES_MAX  16
 #define FINDINGS_MAX 128
 
+#define PATH_LENGTH 600
+
 struct keeper {
-	const struct config_drive *drive;
-	void (*wake)(void *);
-	void *wake_arg;
+	struct keeper_setup setup;
 	pthread_t thread;
 	_Atomic bool has_quit;
 
@@ -38,6 +40,7 @@ struct keeper {
 	struct engine *engine;
 	struct verify *verify;
 	struct ledger *ledger;
+	struct budget *budget;
 	uint64_t first_sequence;
 	enum keeper_verb job;
 	struct text host;
@@ -50,7 +53,7 @@ static void reply_put(struct keeper *keeper, const struct keeper_reply *reply)
 	if (keeper->reply_count < REPLIES_MAX)
 		keeper->replies[(keeper->reply_first + keeper->reply_count++) % REPLIES_MAX] = *reply;
 	(void)pthread_mutex_unlock(&keeper->lock);
-	keeper->wake(keeper->wake_arg);
+	keeper->setup.wake(keeper->setup.wake_arg);
 }
 
 /* Worker's or sweep's thread: the job is over by itself. A job without work ends before its start was told: ENDED waits, for who
@@ -100,22 +103,31 @@ static void why_add(char *why, const char *text)
 	(void)snprintf(why + used, TARGET_WHY_MAX - used, "%s%s", used ? "; " : "", text);
 }
 
+static void run_path(
+	const struct keeper *keeper, const struct keeper_command *command, const char *ending, char *path)
+{
+	(void)snprintf(
+		path, PATH_LENGTH, "%s/runs/%s.%s", keeper->setup.state_directory, command->run_id, ending);
+}
+
 /* A run goes on without its ledger rather than not at all; the verification then says what it could not know. */
 static void ledger_begin(
 	struct keeper *keeper, const struct keeper_command *command, struct keeper_reply *reply)
 {
+	char path[PATH_LENGTH], why[LEDGER_WHY_MAX] = "";
 	struct ledger_setup setup = {
-		.path = command->ledger_path,
+		.path = path,
 		.run_tag = command->run_tag,
-		.block_count = target_get_plan(keeper->target)->goal_bytes / keeper->drive->block_bytes,
-		.block_bytes = keeper->drive->block_bytes,
-		.memory_bytes = keeper->drive->ledger_bytes,
+		.block_count = target_get_plan(keeper->target)->goal_bytes / keeper->setup.drive->block_bytes,
+		.block_bytes = keeper->setup.drive->block_bytes,
+		.memory_bytes = keeper->setup.drive->ledger_bytes,
 	};
-	char why[LEDGER_WHY_MAX] = "";
 	int rc;
 
-	if (!command->ledger_path[0])
+	/* Zeros carry no sequence that could be looked for. */
+	if (keeper->setup.drive->payload != PAYLOAD_RANDOM)
 		return;
+	run_path(keeper, command, "ledger", path);
 	/* Never a new ledger for a history that it does not know: it would claim what it can't. */
 	if (command->goal_bytes)
 		rc = ledger_open(&setup, command->power_lost, &keeper->ledger, why);
@@ -126,24 +138,85 @@ static void ledger_begin(
 		keeper->ledger = NULL;
 		return;
 	}
+	/* What it says of a power loss. */
+	if (why[0])
+		why_add(reply->why, why);
 	reply->ledger_coverage = ledger_coverage(keeper->ledger);
+}
+
+/* A limit that can't be kept account of is no limit: then nothing is written. */
+static int budget_begin(
+	struct keeper *keeper, const struct keeper_command *command, struct keeper_reply *reply)
+{
+	uint64_t limit = keeper->setup.drive->write_budget_bytes;
+	char path[PATH_LENGTH], why[BUDGET_WHY_MAX] = "";
+	int rc;
+
+	if (!limit)
+		return 0;
+	run_path(keeper, command, "budget", path);
+	rc = budget_open(path, command->run_tag, limit, command->written_bytes, &keeper->budget, why);
+	if (rc < 0) {
+		(void)snprintf(reply->why, sizeof(reply->why), "write-budget: %s", why);
+		return rc;
+	}
+	/* A new run's marker and the emptied end of the drive, before and after the discard. */
+	if (!command->goal_bytes && target_get_facts(keeper->target)->is_device)
+		(void)budget_take(keeper->budget, 4ULL * TARGET_DEVICE_EDGE_BYTES, TARGET_DEVICE_EDGE_BYTES);
+	return 0;
+}
+
+static int opened_check(
+	struct keeper *keeper, const struct keeper_command *command, struct keeper_reply *reply)
+{
+	uint64_t seed = command->seed ^ clock_mono_ns();
+
+	if (!command->goal_bytes || keeper->setup.drive->payload != PAYLOAD_RANDOM)
+		return 0;
+	return stamps_check(keeper->target, command->filled_bytes, command->run_tag, seed, reply->why);
+}
+
+static void do_close(struct keeper *keeper)
+{
+	ledger_close(keeper->ledger);
+	keeper->ledger = NULL;
+	budget_close(keeper->budget);
+	keeper->budget = NULL;
+	target_close(keeper->target);
+	keeper->target = NULL;
 }
 
 static int do_open(struct keeper *keeper, const struct keeper_command *command, struct keeper_reply *reply)
 {
-	int rc = target_open(
-		keeper->drive, command->run_id, command->goal_bytes, &keeper->target, reply->why);
+	const struct target_request request = {
+		.drive = keeper->setup.drive,
+		.state_directory = keeper->setup.state_directory,
+		.run_id = command->run_id,
+		.goal_bytes = command->goal_bytes,
+	};
+	int rc = target_open(&request, &keeper->target, reply->why);
 
 	if (rc < 0)
 		return rc;
+	rc = opened_check(keeper, command, reply);
+	if (rc == 0)
+		rc = budget_begin(keeper, command, reply);
+	if (rc < 0) {
+		do_close(keeper);
+		return rc;
+	}
 	reply->answer = KEEPER_OPENED;
 	reply->why[0] = '\0';
 	if (command->discard)
 		rc = target_discard(keeper->target, &reply->discarded, reply->why);
+	if (rc < 0) {
+		do_close(keeper);
+		return rc;
+	}
 	ledger_begin(keeper, command, reply);
 	text_fini(&keeper->host);
 	hostinfo_json("", target_get_facts(keeper->target), &keeper->host);
-	return rc;
+	return 0;
 }
 
 /* Each engine counts its writes from a start of its own, so that no sequence is given twice. Without one the ledger is
@@ -159,11 +232,14 @@ static void sequence_begin(struct keeper *keeper, char *why)
 static int do_start(struct keeper *keeper, const struct keeper_command *command, struct keeper_reply *reply)
 {
 	const struct target_plan *plan = target_get_plan(keeper->target);
-	const struct config_drive *drive = keeper->drive;
+	const struct config_drive *drive = keeper->setup.drive;
 	struct engine_job job = {
 		.fds = target_get_fds(keeper->target),
 		.fd_count = plan->files,
 		.file_bytes = plan->file_bytes,
+		.base_bytes = plan->base_bytes,
+		.is_device = target_get_facts(keeper->target)->is_device,
+		.budget = keeper->budget,
 		.is_fill = command->verb == KEEPER_FILL,
 		.from_bytes = command->from_bytes,
 		.to_bytes = command->to_bytes,
@@ -211,12 +287,13 @@ static int do_verify(struct keeper *keeper, const struct keeper_command *command
 		.fds = target_get_fds(keeper->target),
 		.fd_count = plan->files,
 		.file_bytes = plan->file_bytes,
+		.base_bytes = plan->base_bytes,
 		.to_bytes = command->to_bytes,
-		.block_bytes = keeper->drive->block_bytes,
+		.block_bytes = keeper->setup.drive->block_bytes,
 		.run_tag = command->run_tag,
 		.ledger = keeper->ledger,
 		.lba_bytes = target_get_facts(keeper->target)->disks[0].logical_block_bytes,
-		.engine = keeper->drive->engine,
+		.engine = keeper->setup.drive->engine,
 		.on_finding = finding_put,
 		.on_finding_arg = keeper,
 		.on_end = job_ended,
@@ -246,23 +323,27 @@ static void do_stop(struct keeper *keeper, struct keeper_reply *reply)
 	reply->answer = KEEPER_STOPPED;
 	reply->engine = keeper->engine;
 	reply->verify = keeper->verify;
+	reply->is_budget_spent = keeper->engine && engine_budget_spent(keeper->engine);
 }
 
-static int do_epoch(struct keeper *keeper, struct keeper_reply *reply)
+static int do_epoch(struct keeper *keeper, const struct keeper_command *command, struct keeper_reply *reply)
 {
-	int rc = ledger_epoch_begin(keeper->ledger);
+	int rc = keeper->ledger ? ledger_epoch_begin(keeper->ledger) : 0;
 
+	reply->done_bytes = command->done_bytes;
 	if (rc == 0)
 		rc = target_flush(keeper->target, reply->why);
-	return rc < 0 ? rc : ledger_epoch_commit(keeper->ledger, reply->why);
+	return rc < 0 || !keeper->ledger ? rc : ledger_epoch_commit(keeper->ledger, reply->why);
 }
 
-static void do_close(struct keeper *keeper)
+static int do_purge(struct keeper *keeper, struct keeper_reply *reply)
 {
-	ledger_close(keeper->ledger);
-	keeper->ledger = NULL;
-	target_close(keeper->target);
-	keeper->target = NULL;
+	const struct target_request request = {
+		.drive = keeper->setup.drive,
+		.state_directory = keeper->setup.state_directory,
+	};
+
+	return target_purge(&request, reply->why);
 }
 
 static int command_do(struct keeper *keeper, const struct keeper_command *command, struct keeper_reply *reply)
@@ -288,13 +369,15 @@ static int command_do(struct keeper *keeper, const struct keeper_command *comman
 		reply->answer = KEEPER_SEALED;
 		return target_finish_fill(keeper->target, command->to_bytes, reply->why);
 	case KEEPER_EPOCH:
-		return keeper->ledger ? do_epoch(keeper, reply) : 0;
+		return keeper->target ? do_epoch(keeper, command, reply) : 0;
 	case KEEPER_LOOK:
 		reply->answer = KEEPER_LOOKED;
 		reply->why[0] = '\0';
 		if (keeper->target)
-			(void)target_look(keeper->target, reply->why);
+			reply->error = target_look(keeper->target, reply->why);
 		return 0;
+	case KEEPER_PURGE:
+		return do_purge(keeper, reply);
 	default:
 		do_close(keeper);
 		return 0;
@@ -308,6 +391,7 @@ static void *keeper_main(void *arg)
 	for (;;) {
 		struct keeper_reply reply = { .answer = KEEPER_DONE };
 		struct keeper_command command;
+		int rc;
 
 		(void)pthread_mutex_lock(&keeper->lock);
 		while (keeper->command_count == 0)
@@ -319,8 +403,11 @@ static void *keeper_main(void *arg)
 		if (command.verb == KEEPER_QUIT)
 			break;
 		reply.verb = command.verb;
-		if (command_do(keeper, &command, &reply) < 0)
+		rc = command_do(keeper, &command, &reply);
+		if (rc < 0) {
 			reply.answer = KEEPER_FAILED;
+			reply.error = rc;
+		}
 		reply_put(keeper, &reply);
 		if (reply.answer == KEEPER_STARTED)
 			job_announce(keeper, true);
@@ -343,16 +430,14 @@ static int thread_start(struct keeper *keeper)
 	return rc;
 }
 
-int keeper_new(const struct config_drive *drive, void (*wake)(void *), void *wake_arg, struct keeper **out)
+int keeper_new(const struct keeper_setup *setup, struct keeper **out)
 {
 	struct keeper *keeper = calloc(1, sizeof(*keeper));
 	int rc;
 
 	if (!keeper)
 		return -ENOMEM;
-	keeper->drive = drive;
-	keeper->wake = wake;
-	keeper->wake_arg = wake_arg;
+	keeper->setup = *setup;
 	(void)pthread_mutex_init(&keeper->lock, NULL);
 	(void)pthread_cond_init(&keeper->has_command, NULL);
 	rc = thread_start(keeper);

@@ -6,7 +6,8 @@ libdrivesoak_a_SOURCES += \
 	monitor/base/sysfs.c monitor/base/sysfs.h \
 	monitor/base/text.c monitor/base/text.h \
 	monitor/base/units.c monitor/base/units.h \
-	monitor/run/run.c monitor/run/run.h
+	monitor/run/run.c monitor/run/run.h \
+	monitor/run/wearplan.c monitor/run/wearplan.h
 include monitor/config/local.mk
 include monitor/target/local.mk
 include monitor/control/local.mk
@@ -15,11 +16,16 @@ include monitor/measure/local.mk
 include monitor/archive/local.mk
 sbin_PROGRAMS += drivesoakd
 # The conductor and its keepers: of the service, and of the tests that drive them without it.
-conductor_sources = monitor/keeper.c monitor/keeper.h \
+conductor_sources = monitor/keeper.c monitor/keeper.h monitor/stamps.c monitor/stamps.h \
 	monitor/soak.c monitor/soak.h monitor/soak_private.h \
-	monitor/soak_begin.c monitor/soak_drive.c monitor/soak_host.c monitor/soak_interval.c \
+	monitor/soak_absent.c monitor/soak_begin.c monitor/soak_control.c monitor/soak_drive.c monitor/soak_host.c monitor/soak_interval.c \
 	monitor/soak_probe.c monitor/soak_status.c monitor/soak_verify.c
 drivesoakd_SOURCES = monitor/drivesoakd.c $(conductor_sources)
 bin_PROGRAMS += drivesoak
-drivesoak_SOURCES = monitor/drivesoak.c monitor/drivesoak_verify.c monitor/drivesoak_verify.h
+drivesoak_SOURCES = monitor/drivesoak.c monitor/drivesoak_arm.c monitor/drivesoak_arm.h \
+	monitor/drivesoak_control.c monitor/drivesoak_control.h \
+	monitor/drivesoak_output.c monitor/drivesoak_output.h \
+	monitor/drivesoak_plan.c monitor/drivesoak_plan.h \
+	monitor/drivesoak_drives.c monitor/drivesoak_drives.h \
+	monitor/drivesoak_verify.c monitor/drivesoak_verify.h
 dist_man_MANS += monitor/drivesoak.1 monitor/drivesoakd.8

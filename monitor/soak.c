@@ -51,7 +51,7 @@ static void end_if_quiet(struct soak *soak)
 static void end_if_useless(struct soak *soak)
 {
 	for (size_t i = 0; i < soak->drive_count; i++)
-		if (soak->drives[i].status != RUN_FAILED || soak->drives[i].is_open ||
+		if (soak->stays || soak->drives[i].status != RUN_FAILED || soak->drives[i].is_open ||
 			(soak->drives[i].has_run && soak->drives[i].run.progress.status == RUN_FAILED))
 			return;
 	log_error("no drive can run");
@@ -72,6 +72,7 @@ static int on_wake(sd_event_source *source, int fd, uint32_t events, void *arg)
 	for (size_t i = 0; i < soak->drive_count; i++) {
 		while (keeper_next_reply(soak->drives[i].keeper, &reply)) {
 			drive_reply(&soak->drives[i], &reply);
+			soak->stays |= reply.answer == KEEPER_OPENED;
 			was_refused |= reply.answer == KEEPER_FAILED && reply.verb == KEEPER_OPEN;
 		}
 	}
@@ -232,7 +233,7 @@ static int64_t last_stamp(struct soak *soak, struct journal *journal)
 		struct sample sample;
 
 		if (journal_get_newest_run(journal, soak->drives[i].config->name, &run) == 0 &&
-			run.progress.status == RUN_RUNNING &&
+			(run.progress.status == RUN_RUNNING || run.progress.status == RUN_PAUSED) &&
 			journal_get_last_sample(journal, run.id, &sample) == 0 && sample.t_ms > last_ms)
 			last_ms = sample.t_ms;
 	}
@@ -301,6 +302,12 @@ static int drives_new(struct soak *soak, char *why)
 		return -ENOMEM;
 	for (size_t i = 0; i < config->drive_count; i++) {
 		struct drive *drive = &soak->drives[i];
+		const struct keeper_setup setup = {
+			.drive = &config->drives[i],
+			.state_directory = config->state_directory,
+			.wake = wake,
+			.wake_arg = soak,
+		};
 		int rc;
 
 		drive->soak = soak;
@@ -311,7 +318,7 @@ static int drives_new(struct soak *soak, char *why)
 		if (rc == 0)
 			rc = hostload_new("", &drive->hostload);
 		if (rc == 0)
-			rc = keeper_new(drive->config, wake, soak, &drive->keeper);
+			rc = keeper_new(&setup, &drive->keeper);
 		soak->drive_count = i + 1;
 		if (rc < 0) {
 			(void)snprintf(why, WHY_MAX, "%s: %s", drive->config->name, strerror(-rc));
@@ -353,12 +360,17 @@ int soak_new(const struct soak_options *options, struct soak **out, char *why)
 		return -ENOMEM;
 	soak->options = *options;
 	soak->wake_fd = -1;
+	soak->started_boot_ns = clock_boot_ns();
 	(void)sysfs_read_text(soak->boot_id, sizeof(soak->boot_id), "", "/proc/sys/kernel/random/boot_id");
 	rc = loop_new(soak);
+	if (rc >= 0)
+		rc = soak_watch_drives(soak);
 	if (rc < 0)
 		(void)snprintf(why, WHY_MAX, "the event loop: %s", strerror(-rc));
 	else
 		rc = drives_new(soak, why);
+	if (rc >= 0)
+		rc = soak_open_control(soak, why);
 	if (rc < 0) {
 		(void)soak_free(soak);
 		return rc;
@@ -397,8 +409,11 @@ bool soak_free(struct soak *soak)
 			sampler_free(soak->drives[i].sampler);
 		hostload_free(soak->drives[i].hostload);
 	}
+	control_close(soak->control);
 	if (!is_clean)
 		return false;
+	(void)sd_device_monitor_unref(soak->monitor);
+	sd_event_source_unref(soak->retry_timer);
 	sd_event_source_unref(soak->tick_timer);
 	sd_event_unref(soak->event);
 	if (soak->wake_fd >= 0)

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "target/claim.h"
 
 static uint64_t seed_draw(void)
 {
@@ -55,22 +56,115 @@ static void run_init(struct drive *drive)
 	text_keep(run->config_json, sizeof(run->config_json), &text);
 }
 
+/* How much of the target carries the run's stamps for sure. */
+static uint64_t filled_bytes(const struct run_progress *progress, bool power_lost)
+{
+	if (progress->phase == PHASE_PREPARE)
+		return 0;
+	if (progress->phase == PHASE_FILL)
+		return power_lost ? progress->fill_durable_bytes : progress->fill_done_bytes;
+	return progress->extent_bytes;
+}
+
 static void open_ask(struct drive *drive)
 {
 	struct keeper_command command = { .verb = KEEPER_OPEN };
+	struct run_progress *progress = &drive->run.progress;
 
+	/* A drive that was pulled out lost its power too. */
+	command.power_lost = drive->is_absent || strcmp(drive->run.boot_id, drive->soak->boot_id) != 0;
 	text_copy(command.run_id, sizeof(command.run_id), drive->run.id);
-	command.goal_bytes = drive->run.progress.fill_goal_bytes;
+	command.goal_bytes = progress->fill_goal_bytes;
 	command.discard = drive->config->discard && !command.goal_bytes;
 	command.run_tag = payload_run_tag(drive->run.id);
-	/* Only a volatile cache that lost its power may legally forget what was acknowledged. */
-	command.power_lost = strcmp(drive->run.boot_id, drive->soak->boot_id) != 0;
-	if (drive->config->payload == PAYLOAD_RANDOM)
-		(void)snprintf(command.ledger_path, sizeof(command.ledger_path), "%s/runs/%s.ledger",
-			drive->soak->options.config->state_directory, drive->run.id);
+	command.seed = drive->run.seed;
+	command.written_bytes = drive->run.written_bytes;
+	command.filled_bytes = filled_bytes(progress, command.power_lost);
+	/* What a volatile cache had of the fill when the power went may be gone: write it again. */
+	if (drive->is_resumed && progress->phase == PHASE_FILL)
+		progress->fill_done_bytes = command.filled_bytes;
 	drive->has_run = true;
+	drive->is_opening = true;
+	drive->retry_ns = 0;
 	drive_command(drive, &command);
-	drive_set_status(drive, RUN_IDLE, "the target is being opened");
+	/* A drive that is waited for does not change its state at each try. */
+	if (!drive->is_absent && !drive->refusal[0])
+		drive_set_status(drive, RUN_IDLE, "the target is being opened and checked");
+}
+
+/* What the start of the service, or an earlier run in it, left. */
+static void course_reset(struct drive *drive)
+{
+	drive->is_resumed = drive->is_over = drive->is_job_over = drive->purges = false;
+	drive->is_flushing = drive->was_flushing = false;
+	drive->base_written_bytes = -sampler_get_sums(drive->sampler).write_bytes;
+	drive->base_errors = -sampler_get_sums(drive->sampler).errors;
+	drive->too_many_ns = 0;
+	drive->last_error = 0;
+	drive->last_sample_ms = INT64_MIN;
+	drive->trouble[0] = drive->refusal[0] = '\0';
+	drive->fill_end = (struct engine_fill_end){ 0 };
+	drive->probe = (struct probe_watch){ 0 };
+	drive->sweep = (struct sweep_watch){ 0 };
+	drive->host_watch = (struct hostlimit_watch){ 0 };
+}
+
+void drive_begin_run(struct drive *drive)
+{
+	course_reset(drive);
+	run_init(drive);
+	open_ask(drive);
+}
+
+void drive_open_again(struct drive *drive)
+{
+	if (!drive->is_resumed)
+		run_init(drive);
+	open_ask(drive);
+}
+
+/* Consent of after the last run's end, which no run has used. */
+static bool is_armed(const struct drive *drive, int64_t after_ms, char *why)
+{
+	struct claim claim;
+
+	why[0] = '\0';
+	return drive->config->device[0] &&
+	       claim_read(drive->soak->options.config->state_directory, drive->config->name, &claim, why) ==
+		       0 &&
+	       !claim.run[0] && claim.armed_ms > after_ms && drive_now_ms(drive) < claim.expires_ms;
+}
+
+static void begin_first(struct drive *drive)
+{
+	char why[CLAIM_WHY_MAX], reason[STATUS_TEXT_MAX];
+	bool armed;
+
+	if (drive->config->start == START_AUTO) {
+		drive_begin_run(drive);
+		return;
+	}
+	armed = is_armed(drive, INT64_MIN, why);
+	(void)snprintf(reason, sizeof(reason), "%s%s%swaits for: drivesoak start %s", armed ? "armed; " : "",
+		why, why[0] ? "; then " : "", drive->config->name);
+	drive_set_status(drive, armed ? RUN_ARMED : RUN_IDLE, reason);
+}
+
+/* A run that is over never starts again by itself; a new one may, where the user has armed the drive again. */
+static void begin_next(struct drive *drive)
+{
+	char why[CLAIM_WHY_MAX], reason[STATUS_TEXT_MAX];
+	bool armed = is_armed(drive, drive->run.ended_ms, why);
+
+	drive->has_run = true;
+	if (armed && drive->config->start == START_AUTO) {
+		drive_begin_run(drive);
+		return;
+	}
+	(void)snprintf(reason, sizeof(reason), "run %s is over and does not start again by itself%s%s%s%s",
+		drive->run.id, drive->run.reason[0] ? ": " : "", drive->run.reason,
+		armed ? "; armed, waits for: drivesoak start " : "", armed ? drive->config->name : "");
+	drive_set_status(drive, armed ? RUN_ARMED : drive->run.progress.status, reason);
 }
 
 /* The first line of @now that differs from @then, "key=value". */
@@ -129,9 +223,6 @@ static void resume_ask(struct drive *drive, struct journal *journal)
 	(void)journal_each_sample(journal, drive->run.id,
 		drive->last_sample_ms - (int64_t)PROBE_RECENT * drive->run.interval_s * 1000, INT64_MAX,
 		false, recall_sample, drive);
-	/* What a volatile cache had of the fill when the power went may be gone: fill it again. */
-	if (drive->run.progress.phase == PHASE_FILL && strcmp(drive->run.boot_id, drive->soak->boot_id) != 0)
-		drive->run.progress.fill_done_bytes = 0;
 	drive->is_resumed = true;
 	open_ask(drive);
 }
@@ -150,8 +241,7 @@ void drive_begin(struct drive *drive, struct journal *journal)
 		.verifies = drive->config->verify == VERIFY_END && drive->config->payload == PAYLOAD_RANDOM,
 	};
 	if (rc == -ENOENT) {
-		run_init(drive);
-		open_ask(drive);
+		begin_first(drive);
 		return;
 	}
 	if (rc < 0) {
@@ -160,12 +250,8 @@ void drive_begin(struct drive *drive, struct journal *journal)
 		drive_set_status(drive, RUN_FAILED, reason);
 		return;
 	}
-	if (drive->run.progress.status == RUN_RUNNING) {
+	if (drive->run.progress.status == RUN_RUNNING || drive->run.progress.status == RUN_PAUSED)
 		resume_ask(drive, journal);
-		return;
-	}
-	drive->has_run = true;
-	(void)snprintf(reason, sizeof(reason), "run %s is over and does not start again by itself%s%s",
-		drive->run.id, drive->run.reason[0] ? ": " : "", drive->run.reason);
-	drive_set_status(drive, drive->run.progress.status, reason);
+	else
+		begin_next(drive);
 }

@@ -166,10 +166,19 @@ static void act(struct drive *drive, enum run_action action)
 	if (drive->job != JOB_NONE)
 		return;
 	drive->then = RUN_ACT_NONE;
-	if (action == RUN_ACT_FINISH)
+	switch (action) {
+	case RUN_ACT_FINISH:
 		drive_last_sample(drive);
-	else
+		break;
+	case RUN_ACT_RELEASE:
+		drive->is_open = false;
+		drive_verb(drive, KEEPER_CLOSE);
+		break;
+	case RUN_ACT_PAUSE:
+		break;
+	default:
 		job_ask(drive, action);
+	}
 }
 
 static void phase_event(struct drive *drive, enum run_phase before)
@@ -257,22 +266,12 @@ static void resumed_note(struct drive *drive)
 		run_phase_name(drive->run.progress.phase), outage);
 }
 
-static void on_opened(struct drive *drive, const struct keeper_reply *reply)
+/* The first time in this start of the service that the run's target is open. */
+static void run_register(struct drive *drive, const struct keeper_reply *reply)
 {
 	const struct target_plan *plan = keeper_get_plan(drive->keeper);
-	struct run_input prepared = {
-		.event = RUN_EVENT_PREPARED,
-		.fill_goal_bytes = plan->goal_bytes,
-		/* A resumed run was discarded at its first start, and the rest of settle-time is still due. */
-		.discarded = reply->discarded || strcmp(drive->run.pre_state, "trimmed") == 0,
-	};
 	uint64_t planned_s = drive->plan.soak_ns / NS_PER_S;
 
-	drive->is_open = true;
-	drive->ledger_coverage = reply->ledger_coverage;
-	record_target(drive);
-	if (reply->discarded)
-		text_copy(drive->run.pre_state, sizeof(drive->run.pre_state), "trimmed");
 	/* The fill and outages also take rows of full resolution. */
 	(void)archive_open_run(drive->soak->options.archive, &drive->run,
 		planned_s ? planned_s * 2 + 86400 : (uint64_t)OPEN_END_ROWS * drive->run.interval_s);
@@ -282,15 +281,51 @@ static void on_opened(struct drive *drive, const struct keeper_reply *reply)
 		drive_event(drive, "note", EVENT_WARNING, "%s", plan->note);
 	if (reply->why[0])
 		drive_event(drive, "note", EVENT_INFO, "%s", reply->why);
-	drive_set_status(drive, RUN_RUNNING, "");
-	if (drive->is_resumed && drive->run.progress.phase != PHASE_PREPARE) {
-		act(drive, run_resume(&drive->run.progress));
-		drive_store(drive);
-	} else {
+}
+
+static void run_go_on(struct drive *drive, const struct keeper_reply *reply)
+{
+	struct run_input prepared = {
+		.event = RUN_EVENT_PREPARED,
+		.fill_goal_bytes = keeper_get_plan(drive->keeper)->goal_bytes,
+		/* A resumed run was discarded at its first start, and the rest of settle-time is still due. */
+		.discarded = reply->discarded || strcmp(drive->run.pre_state, "trimmed") == 0,
+	};
+
+	if (!drive->is_resumed || drive->run.progress.phase == PHASE_PREPARE) {
 		drive_step(drive, &prepared);
+		return;
 	}
+	act(drive, run_resume(&drive->run.progress));
+	drive_store(drive);
+}
+
+static void on_opened(struct drive *drive, const struct keeper_reply *reply)
+{
+	bool is_paused = drive->run.progress.status == RUN_PAUSED, was_absent = drive->is_absent;
+
+	drive->is_opening = false;
+	drive->is_open = true;
+	drive->retry_ns = 0;
+	drive->ledger_coverage = reply->ledger_coverage;
+	record_target(drive);
+	if (reply->discarded)
+		text_copy(drive->run.pre_state, sizeof(drive->run.pre_state), "trimmed");
+	drive_note_return(drive);
+	if (!drive->is_sampling)
+		run_register(drive, reply);
+	else if (was_absent)
+		drive_event(drive, "resumed", EVENT_WARNING, "the run goes on in phase %s",
+			run_phase_name(drive->run.progress.phase));
+	drive_set_status(drive, is_paused ? RUN_PAUSED : RUN_RUNNING, is_paused ? drive->run.reason : "");
+	run_go_on(drive, reply);
 	/* After the step: the first interval belongs to the phase that begins now. */
-	drive_begin_sampling(drive);
+	if (!drive->is_sampling)
+		drive_begin_sampling(drive);
+	drive->is_partial = true;
+	/* Asked to stop while the checks ran. */
+	if (drive->soak->is_stopping)
+		drive_stop(drive);
 }
 
 static void on_sweep_started(struct drive *drive, const struct keeper_reply *reply)
@@ -359,8 +394,20 @@ static void sweep_end(struct drive *drive)
 	drive_step(drive, &verified);
 }
 
+static void budget_note(struct drive *drive)
+{
+	char limit[UNITS_TEXT_MAX];
+
+	units_print_bytes_rounded((double)drive->config->write_budget_bytes, limit);
+	(void)snprintf(
+		drive->run.reason, sizeof(drive->run.reason), "the write budget of %s is spent", limit);
+	drive_event(drive, "budget", EVENT_WARNING, "%s: nothing more is written in phase %s",
+		drive->run.reason, run_phase_name(drive->run.progress.phase));
+}
+
 static void on_stopped(struct drive *drive, const struct keeper_reply *reply)
 {
+	struct run_input spent = { .event = RUN_EVENT_BUDGET_SPENT };
 	int failure = reply->engine ? engine_failure(reply->engine) : 0;
 	bool is_sweep = reply->verify && drive->is_job_over;
 	char reason[STATUS_TEXT_MAX];
@@ -374,12 +421,18 @@ static void on_stopped(struct drive *drive, const struct keeper_reply *reply)
 		fill_note_end(drive, reply->engine);
 	drive_verb(drive, KEEPER_FREE);
 	if (drive->soak->is_stopping) {
+		/* So that a reboot that follows loses nothing. */
+		drive_verb(drive, KEEPER_EPOCH);
 		drive_last_sample(drive);
 	} else if (drive->then != RUN_ACT_NONE) {
 		act(drive, drive->then);
 	} else if (failure) {
 		(void)snprintf(reason, sizeof(reason), "the I/O engine failed: %s", strerror(-failure));
 		drive_fail(drive, reason);
+	} else if (reply->is_budget_spent) {
+		spent.fill_done_bytes = drive->run.progress.fill_done_bytes;
+		budget_note(drive);
+		drive_step(drive, &spent);
 	} else if (is_sweep) {
 		sweep_end(drive);
 	} else if (drive->is_job_over) {
@@ -404,37 +457,56 @@ static void on_sealed(struct drive *drive)
 			pct < 0.1 ? "less than " : "", pct < 0.1 ? 0.1 : pct);
 	/* What the fill wrote is durable now: the first epoch. */
 	drive->epoch_ns = clock_mono_ns();
-	drive_verb(drive, KEEPER_EPOCH);
+	drive_flush(drive, drive->fill_end.done_bytes);
 	if (!drive->soak->is_stopping)
 		drive_step(drive, &filled);
 }
 
 static void on_failed(struct drive *drive, const struct keeper_reply *reply)
 {
-	char reason[STATUS_TEXT_MAX];
-
-	if (reply->verb == KEEPER_OPEN) {
-		/* Refused for now: the run, if there is one, stays as it is and is tried again at the next start. */
-		(void)snprintf(reason, sizeof(reason), "refused: %s", reply->why);
-		drive->has_run = drive->is_resumed;
-		drive_event(drive, "error", EVENT_CRITICAL, "%s", reason);
-		drive_set_status(drive, RUN_FAILED, reason);
+	switch (reply->verb) {
+	case KEEPER_OPEN:
+		drive_note_refusal(drive, reply);
 		return;
-	}
-	if (reply->verb == KEEPER_EPOCH) {
+	case KEEPER_EPOCH:
 		/* The run goes on; after a power loss the ledger claims no more than the epoch before. */
 		drive->is_flushing = false;
-		drive_event(drive, "error", EVENT_WARNING, "the ledger's epoch failed: %s", reply->why);
+		drive_event(drive, "error", EVENT_WARNING, "a flush of the drive failed: %s", reply->why);
+		drive_look(drive);
+		return;
+	case KEEPER_PURGE:
+		drive_event(drive, "error", EVENT_WARNING, "the files could not be removed: %s", reply->why);
+		return;
+	case KEEPER_FILL:
+	case KEEPER_SOAK:
+	case KEEPER_VERIFY:
+		drive->job = JOB_NONE;
+		break;
+	default:
+		break;
+	}
+	if (!drive->config->device[0]) {
+		drive_fail(drive, reply->why);
 		return;
 	}
-	if (reply->verb == KEEPER_FILL || reply->verb == KEEPER_SOAK || reply->verb == KEEPER_VERIFY)
-		drive->job = JOB_NONE;
-	drive_fail(drive, reply->why);
+	/* Nothing works on a drive that is gone. */
+	text_copy(drive->failure, sizeof(drive->failure), reply->why);
+	drive_look(drive);
 }
 
 static void on_looked(struct drive *drive, const struct keeper_reply *reply)
 {
 	drive->is_looking = false;
+	if (reply->error == -ENODEV && drive->is_open && !drive->soak->is_stopping) {
+		drive->failure[0] = '\0';
+		drive_gone(drive, reply->why);
+		return;
+	}
+	if (drive->failure[0]) {
+		drive_fail(drive, drive->failure);
+		drive->failure[0] = '\0';
+		return;
+	}
 	if (strcmp(drive->trouble, reply->why) == 0)
 		return;
 	text_copy(drive->trouble, sizeof(drive->trouble), reply->why);
@@ -444,6 +516,20 @@ static void on_looked(struct drive *drive, const struct keeper_reply *reply)
 			drive->trouble);
 	else
 		drive_event(drive, "note", EVENT_INFO, "the target is back where it was");
+}
+
+static void on_done(struct drive *drive, const struct keeper_reply *reply)
+{
+	const struct run_input flushed = { .event = RUN_EVENT_FLUSHED, .fill_done_bytes = reply->done_bytes };
+
+	if (reply->verb == KEEPER_EPOCH) {
+		drive->is_flushing = false;
+		drive_step(drive, &flushed);
+	} else if (reply->verb == KEEPER_CLOSE && drive->is_absent) {
+		drive->retry_ns = clock_mono_ns();
+	} else if (reply->verb == KEEPER_PURGE) {
+		drive_event(drive, "note", EVENT_INFO, "the files of drivesoak were removed");
+	}
 }
 
 void drive_reply(struct drive *drive, const struct keeper_reply *reply)
@@ -475,7 +561,7 @@ void drive_reply(struct drive *drive, const struct keeper_reply *reply)
 		on_failed(drive, reply);
 		break;
 	case KEEPER_DONE:
-		drive->is_flushing &= reply->verb != KEEPER_EPOCH;
+		on_done(drive, reply);
 		break;
 	}
 }

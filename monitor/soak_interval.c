@@ -17,7 +17,10 @@
 #define PARTIAL_DIVISOR 10
 
 /* Between two flushes of the drive for the ledger's sake. */
-#define EPOCH_NS (600 * NS_PER_S)
+#define EPOCH_NS      (600 * NS_PER_S)
+#define FILL_FLUSH_NS (60 * NS_PER_S)
+/* How long a drive that went away may still look as if it were there. */
+#define GONE_NS (3 * NS_PER_S)
 /* Between two looks whether the target is still where it was. */
 #define LOOK_NS (10 * NS_PER_S)
 
@@ -104,6 +107,12 @@ void drive_note_findings(struct drive *drive)
 
 static enum sample_state state_of(const struct drive *drive, const struct sample *sample)
 {
+	const bool has_io = sample->write_ios + sample->read_ios + sample->errors > 0;
+
+	if (drive->is_absent && !has_io)
+		return SAMPLE_ABSENT;
+	if (drive->run.progress.status == RUN_PAUSED && !has_io)
+		return SAMPLE_PAUSED;
 	switch (drive->interval_phase) {
 	case PHASE_FILL:
 		return SAMPLE_FILLING;
@@ -130,9 +139,15 @@ static void interval_end(struct drive *drive, int64_t t_ms, uint32_t flags)
 	if (!drive->config->fsync_every ||
 		(drive->interval_phase != PHASE_SOAK && drive->interval_phase != PHASE_PROBE))
 		sample->commits = SAMPLE_UNKNOWN;
+	sample->state = state_of(drive, sample);
+	/* What a drive that is not there does is unknown, not nothing. */
+	if (sample->state == SAMPLE_ABSENT) {
+		sample_init(sample);
+		sample->state = SAMPLE_ABSENT;
+		sample->elapsed_ns = elapsed_ns;
+	}
 	sample->t_ms = t_ms;
 	sample->phase = drive->interval_phase;
-	sample->state = state_of(drive, sample);
 	if (drive->is_partial || elapsed_ns + interval_ns / PARTIAL_DIVISOR < interval_ns ||
 		elapsed_ns > interval_ns + interval_ns / PARTIAL_DIVISOR)
 		flags |= SAMPLE_FLAG_PARTIAL;
@@ -171,12 +186,21 @@ static void errors_note(struct drive *drive)
 	while (engine_next_error(engine, &error));
 }
 
+/* More errors than the run takes; of a drive that is gone they are none of its own, so it is looked for before. */
 static void errors_limit(struct drive *drive)
 {
-	uint64_t errors = drive->base_errors + sampler_get_sums(drive->sampler).errors;
+	uint64_t errors = drive->base_errors + sampler_get_sums(drive->sampler).errors,
+		 now_ns = clock_mono_ns();
 	char reason[STATUS_TEXT_MAX];
 
-	if (errors <= drive->config->max_errors || drive->run.progress.status != RUN_RUNNING)
+	if (drive->config->device[0] && drive->sample.errors && !drive->is_absent)
+		drive_look(drive);
+	if (errors <= drive->config->max_errors || drive->run.progress.status != RUN_RUNNING ||
+		drive->is_absent)
+		return;
+	if (!drive->too_many_ns)
+		drive->too_many_ns = now_ns;
+	if (drive->config->device[0] && now_ns - drive->too_many_ns < GONE_NS)
 		return;
 	(void)snprintf(reason, sizeof(reason), "%llu I/O errors are more than max-errors %llu; the last: %s",
 		(unsigned long long)errors, (unsigned long long)drive->config->max_errors,
@@ -225,29 +249,43 @@ static void stall_judge(struct drive *drive)
 	}
 }
 
-/* Now and then the drive is flushed, so that the ledger may claim something after a power loss. The samples in
- * which that falls are marked. */
-static void epoch_ask(struct drive *drive)
+void drive_flush(struct drive *drive, uint64_t fill_done_bytes)
 {
+	const struct keeper_command command = { .verb = KEEPER_EPOCH, .done_bytes = fill_done_bytes };
+
+	drive->is_flushing = true;
+	drive_command(drive, &command);
+}
+
+/* Now and then the drive is flushed, so that the ledger may claim something after a power loss, and a fill need not
+ * begin again. The samples in which that falls are marked. */
+static void flush_ask(struct drive *drive, uint64_t fill_done_bytes)
+{
+	const bool is_fill = drive->run.progress.phase == PHASE_FILL;
 	uint64_t now_ns = clock_mono_ns();
 
-	if (drive->ledger_coverage <= 0 || drive->job != JOB_RUNNING || drive->is_flushing ||
-		drive->run.progress.phase != PHASE_SOAK || now_ns < drive->epoch_ns + EPOCH_NS)
+	if (drive->job != JOB_RUNNING || drive->is_flushing ||
+		now_ns < drive->epoch_ns + (is_fill ? FILL_FLUSH_NS : EPOCH_NS) ||
+		!(is_fill || (drive->run.progress.phase == PHASE_SOAK && drive->ledger_coverage > 0)))
 		return;
 	drive->epoch_ns = now_ns;
-	drive->is_flushing = true;
-	drive_verb(drive, KEEPER_EPOCH);
+	drive_flush(drive, fill_done_bytes);
+}
+
+void drive_look(struct drive *drive)
+{
+	if (drive->is_looking || !drive->is_open)
+		return;
+	drive->is_looking = true;
+	drive->looked_ns = clock_mono_ns();
+	drive_verb(drive, KEEPER_LOOK);
 }
 
 static void look_ask(struct drive *drive)
 {
-	const uint64_t now_ns = clock_mono_ns();
-
-	if (drive->is_looking || drive->job != JOB_RUNNING || now_ns - drive->looked_ns < LOOK_NS)
-		return;
-	drive->is_looking = true;
-	drive->looked_ns = now_ns;
-	drive_verb(drive, KEEPER_LOOK);
+	if ((drive->job == JOB_RUNNING || drive->config->device[0]) &&
+		clock_mono_ns() - drive->looked_ns >= LOOK_NS)
+		drive_look(drive);
 }
 
 void drive_tick(struct drive *drive, const struct tick_answer *answer)
@@ -268,7 +306,7 @@ void drive_tick(struct drive *drive, const struct tick_answer *answer)
 		(void)engine_fill_ended(engine, &fill);
 	input.fill_done_bytes = drive->run.progress.phase == PHASE_FILL ? fill.done_bytes : 0;
 	/* Only time with the queue full counts for the phase. */
-	if (drive->job == JOB_RUNNING || drive->run.progress.phase == PHASE_PREPARE)
+	if (drive->job == JOB_RUNNING || (drive->run.progress.phase == PHASE_PREPARE && !drive->is_absent))
 		input.elapsed_ns = drive->interval_from_ns - drive->phase_from_ns;
 	drive->phase_from_ns = drive->interval_from_ns;
 	if (drive->sample.phase == PHASE_PROBE)
@@ -277,7 +315,7 @@ void drive_tick(struct drive *drive, const struct tick_answer *answer)
 		probe_note_soak(&drive->probe, &drive->sample);
 	drive_note_findings(drive);
 	errors_note(drive);
-	epoch_ask(drive);
+	flush_ask(drive, fill.done_bytes);
 	host_note(drive);
 	stall_judge(drive);
 	direct_prove(drive);
@@ -286,6 +324,19 @@ void drive_tick(struct drive *drive, const struct tick_answer *answer)
 	(void)archive_put_sample(drive->soak->options.archive, &drive->run, &drive->sample);
 	errors_limit(drive);
 	drive_publish(drive);
+}
+
+/* Only after the last sample: the archive closes the view of a run that has ended. */
+static void run_end(struct drive *drive)
+{
+	drive->run.ended_ms = drive_now_ms(drive);
+	if (drive->is_open)
+		drive_verb(drive, KEEPER_CLOSE);
+	if (drive->purges)
+		drive_verb(drive, KEEPER_PURGE);
+	drive->is_open = drive->is_absent = drive->is_resumed = false;
+	drive->is_over = true;
+	soak_announce_later(drive->soak);
 }
 
 void drive_last_sample(struct drive *drive)
@@ -297,13 +348,15 @@ void drive_last_sample(struct drive *drive)
 	interval_end(drive, drive->soak->tick.next_ms, 0);
 	drive->is_sampling = false;
 	(void)archive_put_sample(drive->soak->options.archive, &drive->run, &drive->sample);
-	if (drive->run.progress.status != RUN_RUNNING && drive->is_open) {
-		/* Only now: the archive closes the view of a run that has ended. */
-		drive->run.ended_ms = drive_now_ms(drive);
-		drive->is_open = false;
-		drive_verb(drive, KEEPER_CLOSE);
-		drive->is_over = true;
-		soak_announce_later(drive->soak);
-	}
+	if (drive->run.progress.status == RUN_DONE || drive->run.progress.status == RUN_FAILED)
+		run_end(drive);
+	drive_store(drive);
+}
+
+void drive_end_unopened(struct drive *drive)
+{
+	drive_last_sample(drive);
+	if (drive->run.ended_ms == INT64_MIN)
+		run_end(drive);
 	drive_store(drive);
 }

@@ -3,10 +3,12 @@
 #ifndef DRIVESOAK_SOAK_PRIVATE_H
 #define DRIVESOAK_SOAK_PRIVATE_H
 
+#include <systemd/sd-device.h>
 #include <systemd/sd-event.h>
 
 #include "base/log.h"
 #include "base/text.h"
+#include "control/control.h"
 #include "engine/payload.h"
 #include "keeper.h"
 #include "measure/hostlimit.h"
@@ -74,6 +76,14 @@ struct drive {
 	enum run_status status;	   /* live: also when there is no run, or it is refused for now */
 
 	bool is_resumed, is_open;
+	bool is_opening;	       /* the keeper was asked to */
+	bool is_absent;		       /* the drive is not there; its run goes on when it is back */
+	uint64_t retry_ns;	       /* monotonic: when opening is tried again; 0: never by itself */
+	int64_t absent_ms;	       /* since when */
+	char refusal[STATUS_TEXT_MAX]; /* the last one that was told */
+	bool purges;		       /* remove the target's files when it is closed */
+	char failure[STATUS_TEXT_MAX]; /* what ends the run unless the drive is found to be gone; "" */
+	uint64_t too_many_ns;	       /* since when there are more errors than max-errors; 0 */
 	enum drive_job job;
 	unsigned queue_depth; /* of the soak */
 	bool is_over;	      /* ended, and announced once the archive has all of it */
@@ -122,12 +132,33 @@ struct soak {
 	struct drive *drives;
 	size_t drive_count;
 	bool is_stopping;
+	bool stays; /* a drive was opened or a user asked for one: no longer a service that is good for nothing */
 	int exit_code;
 	char notified[80]; /* the last STATUS= */
+	struct control_server *control;
+	uint64_t started_boot_ns;
+	sd_event_source *retry_timer;
+	sd_device_monitor *monitor; /* NULL: no udev; the timer looks all the same */
 };
+
+/* soak_control.c: commands of users. */
+int soak_open_control(struct soak *soak, char *why);
+
+/* soak_absent.c: drives that are not there, come and go. */
+int soak_watch_drives(struct soak *soak);
+/* The open target's drive is gone. */
+void drive_gone(struct drive *drive, const char *why);
+/* Opening failed: wait for the drive, or say why it is refused. */
+void drive_note_refusal(struct drive *drive, const struct keeper_reply *reply);
+/* It was absent and is open again. */
+void drive_note_return(struct drive *drive);
 
 /* Look up the drive's run in @journal and ask the keeper to open the target. */
 void drive_begin(struct drive *drive, struct journal *journal);
+/* A new run, whatever was before. */
+void drive_begin_run(struct drive *drive);
+/* Ask the keeper once more to open the target: of the run that goes on, or of a new one. */
+void drive_open_again(struct drive *drive);
 void drive_reply(struct drive *drive, const struct keeper_reply *reply);
 /* A tick: end the interval. */
 void drive_tick(struct drive *drive, const struct tick_answer *answer);
@@ -164,6 +195,13 @@ void drive_watch_direct(struct drive *drive);
 void drive_begin_host(struct drive *drive);
 /* Put what the host did into the sample that ends and flag it when the host was its limit. */
 void drive_judge_host(struct drive *drive);
+
+/* Flush the drive; @fill_done_bytes of the fill are then durable. */
+void drive_flush(struct drive *drive, uint64_t fill_done_bytes);
+/* Ask the keeper whether the drive is still there. */
+void drive_look(struct drive *drive);
+/* The run ended while its target was not open. */
+void drive_end_unopened(struct drive *drive);
 
 /* Call drive_announce() for every drive as soon as nothing is queued for the archive. */
 void soak_announce_later(struct soak *soak);

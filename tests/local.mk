@@ -7,20 +7,27 @@ include tests/web/local.mk
 
 # Integration: the real service. Scripts that need root, a loop device or a tool that is not there exit 77.
 integration_tests = \
+	tests/integration/test_device.py \
+	tests/integration/test_drives.py \
 	tests/integration/test_faults.py \
 	tests/integration/test_host_limit.py \
+	tests/integration/test_layouts.py \
 	tests/integration/test_main_job.py \
 	tests/integration/test_quickstart.py \
 	tests/integration/test_restart.py \
 	tests/integration/test_troubles.py \
 	tests/integration/test_workloads.py
 TESTS += $(integration_tests)
-EXTRA_DIST += $(integration_tests) tests/integration/harness.py
+EXTRA_DIST += $(integration_tests) tests/integration/harness.py tests/integration/fixtures.py \
+	tests/integration/layouts.py
 check_PROGRAMS += tests/integration/refuse-io-uring
 tests_integration_refuse_io_uring_SOURCES = tests/integration/refuse-io-uring.c
 tests_integration_refuse_io_uring_LDADD =
+check_PROGRAMS += tests/integration/guard-probe
+tests_integration_guard_probe_SOURCES = tests/integration/guard_probe.c tests/unit/signatures.c tests/unit/signatures.h
 AM_TESTS_ENVIRONMENT = DRIVESOAK_BUILD='$(abs_top_builddir)'; export DRIVESOAK_BUILD; \
 	PYTHONDONTWRITEBYTECODE=1; export PYTHONDONTWRITEBYTECODE;
+include tests/vm/local.mk
 
 # Only the unit tests: what the builds with sanitizers run.
 .PHONY: check-units

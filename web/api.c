@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <string.h>
 
 #include "archive/archive.h"
 #include "base/clock.h"
 #include "config.h"
 #include "config/config.h"
+#include "measure/status_json.h"
 #include "web/live.h"
 
 #define EVENTS_DEFAULT 1000
@@ -19,43 +21,6 @@ static void put_text(struct json *json, const char *key, const char *value)
 	json_put_string(json, key, value[0] ? value : NULL);
 }
 
-static void put_ns_as_s(struct json *json, const char *key, uint64_t ns)
-{
-	if (ns == UINT64_MAX)
-		json_put_null(json, key);
-	else
-		json_put_i64(json, key, (int64_t)((ns + NS_PER_S / 2) / NS_PER_S));
-}
-
-static void put_drive(struct json *json, const struct drive_status *drive)
-{
-	json_object_open(json);
-	json_put_string(json, "name", drive->name);
-	put_text(json, "label", drive->label);
-	put_text(json, "model", drive->model);
-	put_text(json, "serial", drive->serial);
-	json_put_string(json, "state", run_status_name(drive->status));
-	json_put_string(json, "phase", drive->run[0] ? run_phase_name(drive->phase) : NULL);
-	put_text(json, "reason", drive->reason);
-	put_text(json, "run", drive->run);
-	json_put_double(json, "progress", drive->progress);
-	put_ns_as_s(json, "eta_s", drive->eta_ns);
-	json_put_double(json, "write_bytes_per_s", drive->write_bytes_per_s);
-	json_put_double(json, "read_bytes_per_s", drive->read_bytes_per_s);
-	json_put_double(json, "baseline_bytes_per_s", drive->baseline_bytes_per_s);
-	json_put_double(json, "percent_of_baseline", live_percent_of_baseline(drive));
-	json_put_u64(json, "lat_p99_ns", drive->lat_p99_ns);
-	json_put_double(json, "temp_c", drive->temp_c);
-	json_put_double(json, "percent_used", drive->percent_used);
-	json_put_u64(json, "written_bytes", drive->written_bytes);
-	json_put_ms_as_s(json, "last_sample_s", drive->last_sample_ms);
-	json_put_ms_as_s(json, "health_read_s", drive->health_read_ms);
-	json_key(json, "alerts");
-	json_array_open(json);
-	json_array_close(json);
-	json_object_close(json);
-}
-
 void api_status(struct call *call)
 {
 	struct drive_status drive;
@@ -63,20 +28,28 @@ void api_status(struct call *call)
 
 	call->type = "application/json";
 	json_init(&json, &call->body);
-	json_object_open(&json);
-	json_put_string(&json, "version", PACKAGE_VERSION);
-	json_put_string(&json, "host", call->site->host);
-	json_put_u64(&json, "uptime_s", (clock_boot_ns() - call->site->started_boot_ns) / NS_PER_S);
-	json_put_ms_as_s(&json, "now_s", call->now_ms);
-	json_key(&json, "drives");
-	json_array_open(&json);
+	status_json_begin(&json, call->site->host, (clock_boot_ns() - call->site->started_boot_ns) / NS_PER_S,
+		call->now_ms);
 	for (size_t i = 0; i < live_count(call->site); i++) {
-		live_read(call->site, i, &drive);
-		put_drive(&json, &drive);
+		(void)live_read(call->site, i, &drive);
+		status_json_drive(&json, &drive);
 	}
-	json_array_close(&json);
-	json_object_close(&json);
+	status_json_end(&json);
 	text_add(&call->body, "\n");
+}
+
+void api_drives(struct call *call)
+{
+	const struct text *drives;
+	int rc = store_drives(call->store, call->site->config, call->site->state_directory, &drives);
+
+	if (rc < 0) {
+		call_fail(
+			call, MHD_HTTP_SERVICE_UNAVAILABLE, "the disks cannot be listed: %s", strerror(-rc));
+		return;
+	}
+	call->type = "application/json";
+	text_add_bytes(&call->body, drives->bytes, drives->length);
 }
 
 static void put_archive(struct json *json, const struct archive_stats *stats)

@@ -8,6 +8,7 @@
 
 /* api.c */
 void api_status(struct call *call);
+void api_drives(struct call *call);
 void api_healthz(struct call *call);
 void api_readyz(struct call *call);
 void api_events(struct call *call);

@@ -53,10 +53,3 @@ size_t live_find(const struct call_site *site, const char *name)
 	}
 	return SIZE_MAX;
 }
-
-double live_percent_of_baseline(const struct drive_status *drive)
-{
-	if (!(drive->baseline_bytes_per_s > 0))
-		return NAN;
-	return drive->write_bytes_per_s / drive->baseline_bytes_per_s * 100;
-}

@@ -14,7 +14,5 @@ size_t live_count(const struct call_site *site);
 bool live_read(const struct call_site *site, size_t index, struct drive_status *out);
 /* By name; SIZE_MAX when no drive of the config is called so. */
 size_t live_find(const struct call_site *site, const char *name);
-/* NAN when one of the two rates is unknown. */
-double live_percent_of_baseline(const struct drive_status *drive);
 
 #endif

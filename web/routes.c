@@ -20,6 +20,7 @@ static const struct route table[] = {
 	{ "healthz", CALL_DATA, api_healthz },
 	{ "readyz", CALL_DATA, api_readyz },
 	{ "api/v1/status", CALL_DATA, api_status },
+	{ "api/v1/drives", CALL_DATA, api_drives },
 	{ "api/v1/runs", CALL_DATA, api_runs },
 	{ "api/v1/compare", CALL_DATA, api_compare },
 	{ "api/v1/events", CALL_DATA, api_events },

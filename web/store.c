@@ -6,10 +6,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/text.h"
+#include "target/inventory.h"
+#include "target/inventory_json.h"
 
 /* Runs whose figures are kept; the one not asked for the longest makes room. */
 #define KEPT_MAX 128
+
+#define DRIVES_KEPT_NS (5 * NS_PER_S)
+/* A look that took long is kept this many times as long. */
+#define DRIVES_IDLE 20
 
 struct kept {
 	char run[RUN_ID_MAX];
@@ -26,6 +33,8 @@ struct store {
 	struct stat opened; /* the file that journal reads */
 	struct kept kept[KEPT_MAX];
 	uint64_t requests;
+	struct text drives; /* empty: never looked at */
+	uint64_t drives_until_ns;
 };
 
 int store_new(const char *state_directory, struct store **out)
@@ -51,6 +60,7 @@ void store_free(struct store *store)
 		summary_free(store->kept[i].summary);
 	journal_close(store->journal);
 	text_fini(&store->path);
+	text_fini(&store->drives);
 	free(store);
 }
 
@@ -155,5 +165,34 @@ int store_figures(struct store *store, const struct run_record *run, struct summ
 	}
 	kept->used = ++store->requests;
 	*out = kept->figures;
+	return 0;
+}
+
+int store_drives(struct store *store, const struct config *config, const char *state_directory,
+	const struct text **out)
+{
+	struct inventory_disk *disks = NULL;
+	struct text fresh = TEXT_INIT;
+	uint64_t from_ns = clock_mono_ns(), took_ns;
+	size_t count = 0;
+	int rc = 0;
+
+	if (!store->drives.length || from_ns >= store->drives_until_ns) {
+		rc = inventory_read("", state_directory, &disks, &count);
+		if (rc < 0)
+			return rc;
+		inventory_json(disks, count, config, &fresh);
+		free(disks);
+		rc = text_error(&fresh);
+		if (rc < 0) {
+			text_fini(&fresh);
+			return rc;
+		}
+		text_fini(&store->drives);
+		store->drives = fresh;
+		took_ns = (clock_mono_ns() - from_ns) * DRIVES_IDLE;
+		store->drives_until_ns = from_ns + (took_ns > DRIVES_KEPT_NS ? took_ns : DRIVES_KEPT_NS);
+	}
+	*out = &store->drives;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #define DRIVESOAK_STORE_H
 
 #include "archive/journal.h"
+#include "config/config.h"
 #include "measure/summary.h"
 
 struct store;
@@ -19,5 +20,10 @@ const char *store_error(const struct store *store);
 
 /* The figures of @run over all its samples so far. */
 int store_figures(struct store *store, const struct run_record *run, struct summary_figures *out);
+
+/* The disks of the machine as JSON, looked at anew when the last look is some seconds old: however many ask, looking
+ * takes a small share of the thread's time. 0 with @out good until the next call, or -errno. */
+int store_drives(struct store *store, const struct config *config, const char *state_directory,
+	const struct text **out);
 
 #endif

@@ -277,6 +277,18 @@ void units_print_bytes_rounded(double bytes, char *text)
 		binary_print(bytes, units, ARRAY_LEN(units), text);
 }
 
+void units_print_bytes_decimal(double bytes, char *text)
+{
+	static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
+	size_t i = 0;
+
+	if (!sign_print(&bytes, BYTES_LIMIT, &text))
+		return;
+	for (; bytes >= 999.5 && i + 1 < ARRAY_LEN(units); i++)
+		bytes /= 1000;
+	digits_print(bytes, units[i], text);
+}
+
 void units_print_rate_rounded(double bytes_per_s, char *text)
 {
 	static const char *const units[] = { "B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s", "PiB/s", "EiB/s" };

@@ -24,6 +24,7 @@ void units_print_duration(uint64_t ns, char *text);
 
 /* For people: three to four digits, IEC ("1.46 GiB", "412 MiB/s") and "3 h 12 min", "4.2 ms". */
 void units_print_bytes_rounded(double bytes, char *text);
+void units_print_bytes_decimal(double bytes, char *text); /* "1.00 TB", as drives are sold */
 void units_print_rate_rounded(double bytes_per_s, char *text);
 void units_print_duration_rounded(double ns, char *text);
 

@@ -12,9 +12,10 @@
 
 #include "base/text.h"
 
-#define CONFIG_DEFAULT_PATH SYSCONF_DIR "/drivesoak/drivesoak.conf"
-#define CONFIG_NAME_MAX	    64 /* of a drive or notify title: letters, digits, . _ -, not starting with . or - */
-#define CONFIG_DRIVES_MAX   256
+#define CONFIG_DEFAULT_PATH  SYSCONF_DIR "/drivesoak/drivesoak.conf"
+#define CONFIG_DEFAULT_STATE "/var/lib/drivesoak"
+#define CONFIG_NAME_MAX	     64 /* of a drive or notify title: letters, digits, . _ -, not starting with . or - */
+#define CONFIG_DRIVES_MAX    256
 
 enum config_workload { WORKLOAD_RANDOM_WRITE, WORKLOAD_RANDOM_READ, WORKLOAD_RANDOM_MIXED, WORKLOAD_OBSERVE };
 enum config_engine { ENGINE_AUTO, ENGINE_IO_URING, ENGINE_LIBAIO, ENGINE_NULL };

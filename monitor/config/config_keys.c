@@ -32,7 +32,7 @@ const struct config_section_row config_sections[CONFIG_SECTION_COUNT] = {
 
 /* clang-format off */
 const struct config_key config_keys[] = {
-	{ CONFIG_TOP, "state-directory", CONFIG_TEXT, .fallback = "/var/lib/drivesoak", TOP(state_directory),
+	{ CONFIG_TOP, "state-directory", CONFIG_TEXT, .fallback = CONFIG_DEFAULT_STATE, TOP(state_directory),
 		.allowed = "an absolute path", .text_wrong = config_rules_path,
 		.doc = "Where runs, samples and archives are kept." },
 	{ CONFIG_TOP, "runtime-directory", CONFIG_TEXT, .fallback = "/run/drivesoak", TOP(runtime_directory),
@@ -76,15 +76,15 @@ const struct config_key config_keys[] = {
 		.doc = "A folder of its own on the drive's filesystem; only files drivesoak made are "
 		       "written there. "
 		       "A drive has a directory or a device." },
-	{ CONFIG_DRIVE, "device", CONFIG_TEXT, .fallback = "", .absent = "", .neutral = { "" }, DRIVE(device),
+	{ CONFIG_DRIVE, "device", CONFIG_TEXT, .fallback = "", .absent = "", DRIVE(device),
 		.allowed = "a link in /dev/disk/by-id or /dev/disk/by-path, or /dev/loopN",
 		.text_wrong = config_rules_device, .is_frozen = true, .json = "device",
 		.doc = "The whole block device; everything on it is lost. It needs serial or wwid." },
-	{ CONFIG_DRIVE, "serial", CONFIG_TEXT, .fallback = "", .absent = "", .neutral = { "" }, DRIVE(serial),
+	{ CONFIG_DRIVE, "serial", CONFIG_TEXT, .fallback = "", .absent = "", DRIVE(serial),
 		.allowed = "the serial number that the device reports, or \"loop:FILE\" of a loop device",
 		.text_wrong = config_rules_label, .is_frozen = true, .json = "serial",
 		.doc = "Must be that of the device, else nothing is written." },
-	{ CONFIG_DRIVE, "wwid", CONFIG_TEXT, .fallback = "", .absent = "", .neutral = { "" }, DRIVE(wwid),
+	{ CONFIG_DRIVE, "wwid", CONFIG_TEXT, .fallback = "", .absent = "", DRIVE(wwid),
 		.allowed = "the world-wide name that the device reports",
 		.text_wrong = config_rules_label, .is_frozen = true, .json = "wwid",
 		.doc = "Instead of serial, for a device that reports none." },
@@ -150,7 +150,7 @@ const struct config_key config_keys[] = {
 		.doc = "How long the soak lasts; 0 is until it is stopped." },
 	{ CONFIG_DRIVE, "write-budget", CONFIG_BYTES, .min = "1MiB", .max = "1048576TiB", .fallback = "",
 		.absent = "",
-		.neutral = { "" }, DRIVE(write_budget_bytes), .json = "write_budget_bytes",
+		DRIVE(write_budget_bytes), .json = "write_budget_bytes",
 		.doc = "Most bytes the whole run may write." },
 	{ CONFIG_DRIVE, "wear-limit", CONFIG_PERCENT, .min = "0%", .max = "100%", .fallback = "5%",
 		.neutral = { "5%" },
@@ -166,7 +166,7 @@ const struct config_key config_keys[] = {
 		       "else 85C for NVMe and 70C for SATA." },
 	{ CONFIG_DRIVE, "rated-tbw", CONFIG_BYTES, .min = "1GB", .max = "1048576TiB", .fallback = "",
 		.absent = "",
-		.neutral = { "" }, DRIVE(rated_tbw_bytes), .json = "rated_tbw_bytes",
+		DRIVE(rated_tbw_bytes), .json = "rated_tbw_bytes",
 		.doc = "Bytes the maker's warranty allows to be written." },
 	{ CONFIG_DRIVE, "verify", CONFIG_CHOICE, .choices = verify_names, .fallback = "end",
 		DRIVE(verify), .json = "verify",
@@ -202,7 +202,6 @@ const struct config_key config_keys[] = {
 		.allowed = "a text of at most 128 bytes", .text_wrong = config_rules_label, .json = "group",
 		.doc = "Drives of one group share an adapter or an upstream port." },
 	{ CONFIG_DRIVE, "start", CONFIG_CHOICE, .choices = start_names, .fallback = "auto",
-		.neutral = { "auto" },
 		DRIVE(start), .json = "start",
 		.doc = "Starts the run with the service, or by hand with drivesoak start." },
 

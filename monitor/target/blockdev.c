@@ -13,6 +13,7 @@
 
 #include "base/sysfs.h"
 #include "base/text.h"
+#include "target/blocklink.h"
 
 /* Stacks of dm and md are a few levels deep; more is a loop in a recorded tree. */
 #define STACK_MAX 8
@@ -50,9 +51,9 @@ static void read_scheduler(const char *root, struct blockdev *disk)
 	text_copy(disk->scheduler, sizeof(disk->scheduler), close ? open + 1 : line);
 }
 
-static void read_pci(const char *pci, struct blockdev *disk)
+static void read_controller(const char *pci, struct blockdev *disk)
 {
-	char vendor[16], device[16], driver[PATH_MAX], now[32], most[32], width[8], width_most[8];
+	char vendor[16], device[16], driver[PATH_MAX];
 	const char *driver_name = "", *address = strrchr(pci, '/') + 1;
 
 	if (sysfs_read_text(vendor, sizeof(vendor), pci, "/vendor") < 0 ||
@@ -62,49 +63,34 @@ static void read_pci(const char *pci, struct blockdev *disk)
 		driver_name = "no driver";
 	(void)snprintf(disk->controller, sizeof(disk->controller), "%.16s %.8s:%.8s %.48s", address,
 		vendor + 2, device + 2, driver_name);
-	if (disk->link[0] || sysfs_read_text(now, sizeof(now), pci, "/current_link_speed") < 0 ||
-		sysfs_read_text(width, sizeof(width), pci, "/current_link_width") < 0)
-		return;
-	(void)sysfs_read_text(most, sizeof(most), pci, "/max_link_speed");
-	(void)sysfs_read_text(width_most, sizeof(width_most), pci, "/max_link_width");
-	(void)snprintf(
-		disk->link, sizeof(disk->link), "%.16s x%.3s of %.16s x%.3s", now, width, most, width_most);
 }
 
-static bool is_pci_address(const char *name)
-{
-	return strlen(name) == 12 && name[4] == ':' && name[7] == ':' && name[10] == '.';
-}
-
-/* Walk up from the disk's device folder: what bus it is on, and its nearest PCI function. */
+/* What stands in the path of the disk's device tells the bus it is on; the first that is found. */
 static void read_path(const char *root, struct blockdev *disk)
 {
-	char path[PATH_MAX], link[64];
-	const char *name;
+	static const struct {
+		const char *part, *transport;
+	} row[] = {
+		{ "/nvme", "nvme" },
+		{ "/usb", "usb" },
+		{ "/virtio", "virtio" },
+		{ "/end_device-", "sas" },
+		{ "/ata", "sata" },
+		{ "/host", "scsi" },
+		{ "/mmc", "mmc" },
+	};
+	char path[PATH_MAX];
 
-	(void)snprintf(link, sizeof(link), "/sys/block/%s/device", disk->name);
 	if (strncmp(disk->name, "loop", 4) == 0)
 		text_copy(disk->transport, sizeof(disk->transport), "loop");
-	if (link_name(root, link, path, &name) < 0)
+	if (blocklink_folder(root, disk->name, path) < 0)
 		return;
-	if (strstr(path, "/nvme"))
-		text_copy(disk->transport, sizeof(disk->transport), "nvme");
-	else if (strstr(path, "/usb"))
-		text_copy(disk->transport, sizeof(disk->transport), "usb");
-	else if (strstr(path, "/virtio"))
-		text_copy(disk->transport, sizeof(disk->transport), "virtio");
-	else if (strstr(path, "/ata"))
-		text_copy(disk->transport, sizeof(disk->transport), "sata");
-	else if (strstr(path, "/host"))
-		text_copy(disk->transport, sizeof(disk->transport), "scsi");
-	for (char *slash = strrchr(path, '/'); slash && slash > path + strlen(root);
-		slash = strrchr(path, '/')) {
-		if (is_pci_address(slash + 1)) {
-			read_pci(path, disk);
-			return;
-		}
-		*slash = '\0';
-	}
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]) && !disk->transport[0]; i++)
+		if (strstr(path, row[i].part))
+			text_copy(disk->transport, sizeof(disk->transport), row[i].transport);
+	blocklink_read(root, path, disk->name, disk->link, &disk->is_link_degraded);
+	if (blocklink_cut_to_pci(root, path))
+		read_controller(path, disk);
 }
 
 static void read_disk(const char *root, struct blockdev *disk)
@@ -206,6 +192,18 @@ int blockdev_disks_below(const char *root, dev_t number, struct blockdev *out, s
 		return -ENODEV;
 	walk_device(&walk, name, 0);
 	return walk.count ? (int)walk.count : -ENODEV;
+}
+
+int blockdev_read(const char *root, const char *name, struct blockdev *out)
+{
+	uint64_t sectors;
+
+	if (sysfs_read_u64(&sectors, root, "/sys/block/%s/size", name) < 0)
+		return -ENODEV;
+	*out = (struct blockdev){ 0 };
+	text_copy(out->name, sizeof(out->name), name);
+	read_disk(root, out);
+	return 0;
 }
 
 int blockdev_read_counters(const char *root, const char *name, struct blockdev_counters *out)

@@ -18,15 +18,20 @@ struct blockdev {
 	char model[64], serial[64], firmware[32];
 	char scheduler[32], write_cache[32], transport[16]; /* nvme, sata, usb, virtio, loop, ... */
 	char controller[128]; /* PCI address, ids and driver of the nearest controller */
-	char link[64];	      /* "8.0 GT/s PCIe x4 of 16.0 GT/s PCIe x4", "6.0 Gbps" */
+	char link
+		[64]; /* what it runs at, of what the drive can do: "8.0 GT/s PCIe x4 of 16.0 GT/s PCIe x4" */
 	int64_t nr_requests;
 	uint32_t logical_block_bytes, physical_block_bytes;
 	bool is_rotational;
+	bool is_link_degraded; /* the link is slower than the drive and its port can both do */
 };
 
 /* The whole disks below the block device @number: a partition's disk, the members of md, dm and the like, a loop
  * device itself. Count in @out, or -ENODEV when @number is no block device (tmpfs, nfs, btrfs subvolumes). */
 int blockdev_disks_below(const char *root, dev_t number, struct blockdev *out, size_t most);
+
+/* What the kernel says about one whole disk by its kernel name. 0 or -ENODEV. */
+int blockdev_read(const char *root, const char *name, struct blockdev *out);
 
 /* Counters of the whole disk since boot, /sys/block/NAME/stat. */
 struct blockdev_counters {

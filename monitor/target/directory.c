@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "target/target.h"
+#include "target/target_private.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -28,12 +28,10 @@
 /* 60 s at 20 ms: twice the time after which the kernel gives a request up. */
 #define LOCK_TRIES 3000
 
-struct target {
+struct directory {
+	struct target base;
 	int folder_fd, marker_fd;
-	int *fds;
-	struct target_facts facts;
-	struct target_plan plan;
-	char directory[512];
+	char path[512];
 };
 
 struct marker {
@@ -55,13 +53,6 @@ static bool is_own_name(const char *name)
 		return false;
 	digits = strspn(name + 10, "0123456789");
 	return digits >= 2 && strcmp(name + 10 + digits, ".dat") == 0;
-}
-
-static int why_set(char *why, int rc, const char *directory, const char *name, const char *what)
-{
-	(void)snprintf(why, TARGET_WHY_MAX, "%s%s%s: %s", directory, name[0] ? "/" : "", name,
-		what ? what : strerror(-rc));
-	return rc;
 }
 
 static void line_value(const char *text, const char *key, char *value, size_t size)
@@ -98,14 +89,14 @@ static int marker_read(int folder_fd, const char *directory, struct marker *mark
 	*marker = (struct marker){ 0 };
 	if (fd < 0) {
 		rc = -errno;
-		return rc == -ENOENT ? 0 : why_set(why, rc, directory, TARGET_MARKER, NULL);
+		return rc == -ENOENT ? 0 : target_why(why, rc, directory, TARGET_MARKER, NULL);
 	}
 	rc = marker_parse(fd, marker);
 	(void)close(fd);
 	if (rc == -EPROTO)
-		return why_set(why, -EEXIST, directory, TARGET_MARKER,
+		return target_why(why, -EEXIST, directory, TARGET_MARKER,
 			"was not written by drivesoak; take another directory");
-	return rc < 0 ? why_set(why, rc, directory, TARGET_MARKER, NULL) : 0;
+	return rc < 0 ? target_why(why, rc, directory, TARGET_MARKER, NULL) : 0;
 }
 
 /* Look at what lies in the folder: *@own_bytes is what our files occupy, *@foreign a file that has our name and is
@@ -147,7 +138,7 @@ static int plan_make(const struct config_drive *drive, const struct target_facts
 	if (reserve < RESERVE_BYTES_MIN)
 		reserve = RESERVE_BYTES_MIN;
 	if (!drive->size_bytes && facts->capacity_bytes == UINT64_MAX)
-		return why_set(why, -ENODATA, drive->directory, "",
+		return target_why(why, -ENODATA, drive->directory, "",
 			"the capacity of the drive below is unknown: give size instead of fill");
 	wanted = drive->size_bytes ? drive->size_bytes
 				   : (uint64_t)((double)facts->capacity_bytes * drive->fill_pct / 100.0);
@@ -170,21 +161,21 @@ static int plan_make(const struct config_drive *drive, const struct target_facts
 	}
 	plan->file_bytes = blocks / plan->files * drive->block_bytes;
 	plan->goal_bytes = plan->file_bytes * plan->files;
-	return 0;
+	return target_judge_budget(drive, plan->goal_bytes, why);
 }
 
 static int shared_check(const struct config_drive *drive, const struct target_facts *facts,
 	const struct filesystem_traits *traits, char *why)
 {
 	if (traits->is_memory)
-		return why_set(why, -EINVAL, drive->directory, "",
+		return target_why(why, -EINVAL, drive->directory, "",
 			"lies in memory (tmpfs), not on a drive; take a directory on the candidate's "
 			"filesystem");
 	if (traits->is_read_only)
-		return why_set(why, -EROFS, drive->directory, "", "the filesystem is mounted read-only");
+		return target_why(why, -EROFS, drive->directory, "", "the filesystem is mounted read-only");
 	if ((facts->is_on_root || traits->is_network) &&
 		(!drive->size_bytes || drive->size_bytes > TARGET_SHARED_BYTES_MAX))
-		return why_set(why, -EPERM, drive->directory, "",
+		return target_why(why, -EPERM, drive->directory, "",
 			facts->is_on_root
 				? "lies on the root filesystem, which takes only size up to 10GiB, not fill"
 				: "lies on network storage, which takes only size up to 10GiB, not fill");
@@ -204,12 +195,12 @@ static int folder_check(int folder_fd, const struct config_drive *drive, struct 
 		return rc;
 	rc = folder_scan(folder_fd, &own_bytes, &own_files, foreign);
 	if (rc < 0)
-		return why_set(why, rc, drive->directory, "", NULL);
+		return target_why(why, rc, drive->directory, "", NULL);
 	if (foreign[0])
-		return why_set(why, -EEXIST, drive->directory, foreign,
+		return target_why(why, -EEXIST, drive->directory, foreign,
 			"is no plain file of drivesoak; remove it first");
 	if (!marker->is_there && own_files)
-		return why_set(why, -EEXIST, drive->directory, "",
+		return target_why(why, -EEXIST, drive->directory, "",
 			"holds drivesoak-*.dat without the marker .drivesoak: they are not known to be ours; "
 			"remove them first");
 	if (marker->is_there && strcmp(marker->drive, drive->name) != 0) {
@@ -220,7 +211,7 @@ static int folder_check(int folder_fd, const struct config_drive *drive, struct 
 	}
 	if (faccessat(folder_fd, ".", W_OK | X_OK, AT_EACCESS) < 0) {
 		rc = -errno;
-		return why_set(why, rc, drive->directory, "", NULL);
+		return target_why(why, rc, drive->directory, "", NULL);
 	}
 	facts->available_bytes += own_bytes;
 	return 0;
@@ -240,48 +231,44 @@ static int check_at(const struct config_drive *drive, int *folder_fd, struct tar
 	*folder_fd = open(drive->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*folder_fd < 0) {
 		rc = -errno;
-		return why_set(why, rc, drive->directory, "", NULL);
+		return target_why(why, rc, drive->directory, "", NULL);
 	}
 	rc = folder_check(*folder_fd, drive, facts, marker, why);
 	return rc == 0 && plan ? plan_make(drive, facts, traits.total_bytes, plan, why) : rc;
 }
 
-int target_check(
-	const struct config_drive *drive, struct target_facts *facts, struct target_plan *plan, char *why)
+static int directory_check(
+	const struct target_request *request, struct target_facts *facts, struct target_plan *plan, char *why)
 {
 	struct marker marker;
-	int folder_fd = -1, rc = check_at(drive, &folder_fd, facts, plan, &marker, why);
+	int folder_fd = -1, rc = check_at(request->drive, &folder_fd, facts, plan, &marker, why);
 
 	if (folder_fd >= 0)
 		(void)close(folder_fd);
 	return rc;
 }
 
-static int marker_lock(struct target *target, char *why)
+static int marker_lock(struct directory *directory, char *why)
 {
-	target->marker_fd = openat(
-		target->folder_fd, TARGET_MARKER, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (target->marker_fd < 0) {
-		int rc = -errno;
-
-		return why_set(why, rc, target->directory, TARGET_MARKER, NULL);
-	}
-	if (flock(target->marker_fd, LOCK_EX | LOCK_NB) < 0)
-		return why_set(why, -EBUSY, target->directory, TARGET_MARKER,
+	directory->marker_fd = openat(
+		directory->folder_fd, TARGET_MARKER, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (directory->marker_fd < 0)
+		return target_why(why, -errno, directory->path, TARGET_MARKER, NULL);
+	if (flock(directory->marker_fd, LOCK_EX | LOCK_NB) < 0)
+		return target_why(why, -EBUSY, directory->path, TARGET_MARKER,
 			"is locked: another drivesoakd uses this directory");
 	return 0;
 }
 
-static int marker_write(struct target *target, const char *drive, const char *run_id, char *why)
+static int marker_write(struct directory *directory, const char *drive, const char *run_id, char *why)
 {
 	char text[512];
-	int length = snprintf(text, sizeof(text), MARKER_TITLE "\ndrive=%s\nrun=%s\n", drive, run_id), rc;
+	int length = snprintf(text, sizeof(text), MARKER_TITLE "\ndrive=%s\nrun=%s\n", drive, run_id);
 
-	if (pwrite(target->marker_fd, text, (size_t)length, 0) == length &&
-		ftruncate(target->marker_fd, length) == 0 && fsync(target->marker_fd) == 0)
+	if (pwrite(directory->marker_fd, text, (size_t)length, 0) == length &&
+		ftruncate(directory->marker_fd, length) == 0 && fsync(directory->marker_fd) == 0)
 		return 0;
-	rc = errno ? -errno : -EIO;
-	return why_set(why, rc, target->directory, TARGET_MARKER, NULL);
+	return target_why(why, errno ? -errno : -EIO, directory->path, TARGET_MARKER, NULL);
 }
 
 static int own_files_remove(int folder_fd)
@@ -316,158 +303,156 @@ static int file_lock(int fd)
 	return -EBUSY;
 }
 
-static int file_open(struct target *target, unsigned index, bool is_new, char *why)
+static int file_open(struct directory *directory, unsigned index, bool is_new, char *why)
 {
 	char name[FILE_NAME_MAX];
 	struct stat st;
-	int rc;
+	int *fd = &directory->base.fds[index], rc;
 
 	file_name(index, name);
-	target->fds[index] = openat(target->folder_fd, name,
+	*fd = openat(directory->folder_fd, name,
 		O_RDWR | O_DIRECT | O_NOFOLLOW | O_CLOEXEC | (is_new ? O_CREAT | O_EXCL : 0), 0600);
-	if (target->fds[index] < 0) {
+	if (*fd < 0) {
 		rc = -errno;
-		return why_set(why, rc, target->directory, name,
+		return target_why(why, rc, directory->path, name,
 			rc == -EINVAL
 				? "the filesystem refuses O_DIRECT: what is measured would be the page cache"
 				: NULL);
 	}
-	if (fstat(target->fds[index], &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1)
-		return why_set(why, -EEXIST, target->directory, name, "is no plain file of drivesoak");
-	rc = file_lock(target->fds[index]);
-	return rc < 0 ? why_set(why, rc, target->directory, name,
+	if (fstat(*fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1)
+		return target_why(why, -EEXIST, directory->path, name, "is no plain file of drivesoak");
+	rc = file_lock(*fd);
+	return rc < 0 ? target_why(why, rc, directory->path, name,
 				rc == -EBUSY ? "requests of an earlier process are still under way" : NULL)
 		      : 0;
 }
 
-static int files_open(struct target *target, bool is_new, char *why)
+static int files_open(struct directory *directory, bool is_new, char *why)
 {
+	struct target *base = &directory->base;
 	uint32_t mem_align, offset_align;
 	int rc;
 
-	target->fds = malloc(target->plan.files * sizeof(*target->fds));
-	if (!target->fds)
-		return why_set(why, -ENOMEM, target->directory, "", NULL);
-	for (unsigned i = 0; i < target->plan.files; i++)
-		target->fds[i] = -1;
-	for (unsigned i = 0; i < target->plan.files; i++) {
-		rc = file_open(target, i, is_new, why);
+	base->fds = malloc(base->plan.files * sizeof(*base->fds));
+	if (!base->fds)
+		return target_why(why, -ENOMEM, directory->path, "", NULL);
+	for (unsigned i = 0; i < base->plan.files; i++)
+		base->fds[i] = -1;
+	for (unsigned i = 0; i < base->plan.files; i++) {
+		rc = file_open(directory, i, is_new, why);
 		if (rc < 0)
 			return rc;
 	}
-	rc = dioalign_read(target->fds[0], &mem_align, &offset_align);
+	rc = dioalign_read(base->fds[0], &mem_align, &offset_align);
 	if (rc == 0 && offset_align == 0)
-		return why_set(why, -EINVAL, target->directory, "",
+		return target_why(why, -EINVAL, directory->path, "",
 			"the filesystem says it does no direct I/O here (compression, encryption or inline "
 			"data)");
 	if (rc == 0)
-		(void)snprintf(target->facts.direct, sizeof(target->facts.direct),
+		(void)snprintf(base->facts.direct, sizeof(base->facts.direct),
 			"statx: memory %u, offset %u bytes", mem_align, offset_align);
 	return 0;
 }
 
 /* A resumed run keeps the plan it was started with, whatever the filesystem has room for today. */
-static int plan_resume(
-	struct target *target, const struct config_drive *drive, uint64_t goal_bytes, char *why)
+static int plan_resume(struct directory *directory, const struct target_request *request, char *why)
 {
-	uint64_t blocks = goal_bytes / drive->block_bytes;
+	struct target_plan *plan = &directory->base.plan;
+	uint64_t blocks = request->goal_bytes / request->drive->block_bytes;
 
-	target->plan.note[0] = '\0';
-	target->plan.files = blocks < drive->files ? (unsigned)blocks : drive->files;
-	if (target->plan.files == 0 || blocks % target->plan.files)
-		return why_set(why, -ESTALE, target->directory, "",
+	plan->note[0] = '\0';
+	plan->files = blocks < request->drive->files ? (unsigned)blocks : request->drive->files;
+	if (plan->files == 0 || blocks % plan->files)
+		return target_why(why, -ESTALE, directory->path, "",
 			"the recorded size does not fit the files of the run");
-	target->plan.file_bytes = goal_bytes / target->plan.files;
-	target->plan.goal_bytes = goal_bytes;
+	plan->file_bytes = request->goal_bytes / plan->files;
+	plan->goal_bytes = request->goal_bytes;
 	return 0;
 }
 
-int target_open(const struct config_drive *drive, const char *run_id, uint64_t goal_bytes,
-	struct target **out, char *why)
+static int marker_judge(const struct target_request *request, const struct marker *marker, char *why)
 {
-	const bool is_new = goal_bytes == 0;
-	struct target *target = calloc(1, sizeof(*target));
-	struct marker marker;
+	if (!request->goal_bytes || strcmp(marker->run, request->run_id) == 0)
+		return 0;
+	return target_why(why, -ESTALE, request->drive->directory, TARGET_MARKER,
+		marker->is_there ? "does not carry this run: other contents"
+				 : "is missing: the filesystem is not mounted, or the files were removed");
+}
+
+static int files_claim(struct directory *directory, const struct target_request *request, char *why)
+{
 	int rc;
 
-	if (!target)
-		return why_set(why, -ENOMEM, drive->directory, "", NULL);
-	target->folder_fd = target->marker_fd = -1;
-	(void)snprintf(target->directory, sizeof(target->directory), "%s", drive->directory);
-	rc = check_at(drive, &target->folder_fd, &target->facts, is_new ? &target->plan : NULL, &marker, why);
-	if (rc < 0)
-		goto fail;
-	if (!is_new && strcmp(marker.run, run_id) != 0) {
-		rc = why_set(why, -ESTALE, drive->directory, TARGET_MARKER,
-			marker.is_there
-				? "does not carry this run: other contents"
-				: "is missing: the filesystem is not mounted, or the files were removed");
-		goto fail;
-	}
-	rc = marker_lock(target, why);
-	if (rc < 0)
-		goto fail;
-	if (is_new) {
-		rc = marker_write(target, drive->name, run_id, why);
-		if (rc == 0)
-			rc = own_files_remove(target->folder_fd);
-		if (rc < 0)
-			goto fail;
-	} else {
-		rc = plan_resume(target, drive, goal_bytes, why);
-		if (rc < 0)
-			goto fail;
-	}
-	rc = files_open(target, is_new, why);
-	if (rc < 0)
-		goto fail;
-	*out = target;
-	return 0;
-fail:
-	target_close(target);
-	return rc;
+	if (request->goal_bytes)
+		return plan_resume(directory, request, why);
+	rc = marker_write(directory, request->drive->name, request->run_id, why);
+	return rc == 0 ? own_files_remove(directory->folder_fd) : rc;
 }
 
-void target_close(struct target *target)
+static struct directory *directory_new(const char *path)
 {
-	if (!target)
-		return;
+	struct directory *directory = calloc(1, sizeof(*directory));
+
+	if (!directory)
+		return NULL;
+	directory->base.kind = &target_directory;
+	directory->base.name = directory->path;
+	directory->folder_fd = directory->marker_fd = -1;
+	(void)snprintf(directory->path, sizeof(directory->path), "%s", path);
+	return directory;
+}
+
+static void directory_close(struct target *target)
+{
+	struct directory *directory = (struct directory *)target;
+
 	for (unsigned i = 0; target->fds && i < target->plan.files; i++)
 		if (target->fds[i] >= 0)
 			(void)close(target->fds[i]);
 	free(target->fds);
-	if (target->marker_fd >= 0)
-		(void)close(target->marker_fd);
-	if (target->folder_fd >= 0)
-		(void)close(target->folder_fd);
-	free(target);
+	if (directory->marker_fd >= 0)
+		(void)close(directory->marker_fd);
+	if (directory->folder_fd >= 0)
+		(void)close(directory->folder_fd);
+	free(directory);
 }
 
-const struct target_facts *target_get_facts(const struct target *target)
+static int directory_open(const struct target_request *request, struct target **out, char *why)
 {
-	return &target->facts;
+	const bool is_new = request->goal_bytes == 0;
+	struct directory *directory = directory_new(request->drive->directory);
+	struct marker marker;
+	int rc;
+
+	if (!directory)
+		return target_why(why, -ENOMEM, request->drive->directory, "", NULL);
+	rc = check_at(request->drive, &directory->folder_fd, &directory->base.facts,
+		is_new ? &directory->base.plan : NULL, &marker, why);
+	if (rc == 0)
+		rc = marker_judge(request, &marker, why);
+	if (rc == 0)
+		rc = marker_lock(directory, why);
+	if (rc == 0)
+		rc = files_claim(directory, request, why);
+	if (rc == 0)
+		rc = files_open(directory, is_new, why);
+	if (rc < 0) {
+		directory_close(&directory->base);
+		return rc;
+	}
+	*out = &directory->base;
+	return 0;
 }
 
-const struct target_plan *target_get_plan(const struct target *target)
-{
-	return &target->plan;
-}
-
-const int *target_get_fds(const struct target *target)
-{
-	return target->fds;
-}
-
-int target_discard(struct target *target, bool *done, char *why)
+static int directory_discard(struct target *target, bool *done, char *why)
 {
 	struct fstrim_range range = { .len = UINT64_MAX };
 
-	*done = false;
 	if (target->facts.is_on_root) {
 		(void)snprintf(why, TARGET_WHY_MAX, "not discarded: the root filesystem is left alone");
 		return 0;
 	}
-	if (ioctl(target->folder_fd, FITRIM, &range) < 0) {
+	if (ioctl(((struct directory *)target)->folder_fd, FITRIM, &range) < 0) {
 		(void)snprintf(why, TARGET_WHY_MAX, "not discarded: FITRIM: %s", strerror(errno));
 		return 0;
 	}
@@ -476,9 +461,8 @@ int target_discard(struct target *target, bool *done, char *why)
 	return 0;
 }
 
-void target_reserve_file(void *arg, unsigned index)
+static void directory_reserve_file(struct target *target, unsigned index)
 {
-	struct target *target = arg;
 	struct stat st;
 
 	/* Never over an existing layout: some filesystems want the whole range free again. */
@@ -494,28 +478,29 @@ static bool is_unlinked(int fd)
 	return fstat(fd, &st) == 0 && st.st_nlink == 0;
 }
 
-int target_look(const struct target *target, char *why)
+static int directory_look(const struct target *target, char *why)
 {
+	const struct directory *directory = (const struct directory *)target;
 	char name[FILE_NAME_MAX];
 	struct stat open, there;
 
-	if (fstat(target->folder_fd, &open) == 0 &&
-		(stat(target->directory, &there) < 0 || open.st_dev != there.st_dev ||
+	if (fstat(directory->folder_fd, &open) == 0 &&
+		(stat(directory->path, &there) < 0 || open.st_dev != there.st_dev ||
 			open.st_ino != there.st_ino))
-		return why_set(why, -ESTALE, target->directory, "",
+		return target_why(why, -ESTALE, directory->path, "",
 			"is not the directory any more that was opened: removed, moved or unmounted");
-	if (is_unlinked(target->marker_fd))
-		return why_set(why, -ESTALE, target->directory, TARGET_MARKER, "was removed");
+	if (is_unlinked(directory->marker_fd))
+		return target_why(why, -ESTALE, directory->path, TARGET_MARKER, "was removed");
 	for (unsigned i = 0; i < target->plan.files; i++) {
 		if (!is_unlinked(target->fds[i]))
 			continue;
 		file_name(i, name);
-		return why_set(why, -ESTALE, target->directory, name, "was removed");
+		return target_why(why, -ESTALE, directory->path, name, "was removed");
 	}
 	return 0;
 }
 
-int target_finish_fill(struct target *target, uint64_t done_bytes, char *why)
+static int directory_finish_fill(struct target *target, uint64_t done_bytes, char *why)
 {
 	for (unsigned i = 0; i < target->plan.files; i++) {
 		uint64_t from = (uint64_t)i * target->plan.file_bytes, keep = 0;
@@ -524,51 +509,44 @@ int target_finish_fill(struct target *target, uint64_t done_bytes, char *why)
 			keep = done_bytes - from < target->plan.file_bytes ? done_bytes - from
 									   : target->plan.file_bytes;
 		if ((keep < target->plan.file_bytes && ftruncate(target->fds[i], (off_t)keep) < 0) ||
-			fsync(target->fds[i]) < 0) {
-			int rc = -errno;
-
-			return why_set(why, rc, target->directory, "", NULL);
-		}
+			fsync(target->fds[i]) < 0)
+			return target_why(why, -errno, target->name, "", NULL);
 	}
 	return 0;
 }
 
-int target_flush(struct target *target, char *why)
+static int directory_purge(const struct target_request *request, char *why)
 {
-	bool is_volatile = target->facts.disk_count == 0;
-
-	for (unsigned i = 0; i < target->facts.disk_count; i++)
-		is_volatile |= strcmp(target->facts.disks[i].write_cache, "write through") != 0;
-	for (unsigned i = 0; is_volatile && i < target->plan.files; i++) {
-		if (fdatasync(target->fds[i]) < 0) {
-			int rc = -errno;
-
-			return why_set(why, rc, target->directory, "", NULL);
-		}
-	}
-	return 0;
-}
-
-int target_purge(const struct config_drive *drive, char *why)
-{
+	const char *path = request->drive->directory;
+	struct directory *directory = directory_new(path);
 	struct target_facts facts = { 0 };
 	struct marker marker;
-	struct target *target = calloc(1, sizeof(*target));
 	int rc;
 
-	if (!target)
-		return why_set(why, -ENOMEM, drive->directory, "", NULL);
-	target->marker_fd = -1;
-	(void)snprintf(target->directory, sizeof(target->directory), "%s", drive->directory);
-	target->folder_fd = open(drive->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	rc = target->folder_fd < 0 ? why_set(why, -errno, drive->directory, "", NULL)
-				   : folder_check(target->folder_fd, drive, &facts, &marker, why);
+	if (!directory)
+		return target_why(why, -ENOMEM, path, "", NULL);
+	directory->folder_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	rc = directory->folder_fd < 0
+		     ? target_why(why, -errno, path, "", NULL)
+		     : folder_check(directory->folder_fd, request->drive, &facts, &marker, why);
 	if (rc == 0 && marker.is_there)
-		rc = marker_lock(target, why);
+		rc = marker_lock(directory, why);
 	if (rc == 0 && marker.is_there)
-		rc = own_files_remove(target->folder_fd);
-	if (rc == 0 && marker.is_there && unlinkat(target->folder_fd, TARGET_MARKER, 0) < 0)
-		rc = why_set(why, -errno, drive->directory, TARGET_MARKER, NULL);
-	target_close(target);
+		rc = own_files_remove(directory->folder_fd);
+	if (rc == 0 && marker.is_there && unlinkat(directory->folder_fd, TARGET_MARKER, 0) < 0)
+		rc = target_why(why, -errno, path, TARGET_MARKER, NULL);
+	directory_close(&directory->base);
 	return rc;
 }
+
+const struct target_kind target_directory = {
+	.check = directory_check,
+	.open = directory_open,
+	.open_to_verify = directory_open,
+	.close = directory_close,
+	.discard = directory_discard,
+	.reserve_file = directory_reserve_file,
+	.look = directory_look,
+	.finish_fill = directory_finish_fill,
+	.purge = directory_purge,
+};

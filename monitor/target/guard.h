@@ -3,8 +3,8 @@
  * overrides it; a soft one needs the user's consent (claim.h). All of it is reading; @root ("" or a fixture tree with
  * sys/, proc/, dev/ and etc/ in it) as in blockdev.h. Where a thing can't be found out, that is a finding too: the
  * guard fails closed. Runs where it may block: the drive's own thread or a command. */
-#ifndef DRIVESOAK_GUARD_H
-#define DRIVESOAK_GUARD_H
+#ifndef DRIVESOAK_TARGET_GUARD_H
+#define DRIVESOAK_TARGET_GUARD_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ void guard_check_openers(
 #define GUARD_LOOKS    3
 #define GUARD_PAUSE_NS 2500000000ULL
 
-#define GUARD_UUIDS_MAX 32
+#define GUARD_UUIDS_MAX 256
 struct guard_contents {
 	char uuids[GUARD_UUIDS_MAX][80]; /* UUID, LABEL, PARTUUID of all that was found */
 	unsigned uuid_count;

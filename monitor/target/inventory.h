@@ -34,4 +34,7 @@ int inventory_read(const char *root, const char *state_directory, struct invento
 int inventory_find(
 	const char *root, const char *device, const char *serial, const char *wwid, char *name, char *why);
 
+/* Is this drive the one that @serial or @wwid (either "") mean, as far as both are known? */
+bool inventory_matches(const struct identity *identity, const char *serial, const char *wwid);
+
 #endif

@@ -4,7 +4,10 @@ unit_programs =
 include tests/unit/base.mk
 include tests/unit/config.mk
 include tests/unit/archive.mk
+include tests/unit/control.mk
 include tests/unit/engine.mk
+include tests/unit/inventory.mk
+include tests/unit/guard.mk
 include tests/unit/run.mk
 include tests/unit/verify.mk
 include tests/unit/web.mk

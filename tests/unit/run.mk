@@ -3,6 +3,11 @@ tests_unit_test_run_SOURCES = tests/unit/test_run.c
 tests_unit_test_run_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_run_LDADD = $(LDADD) $(CMOCKA_LIBS)
 
+unit_programs += tests/unit/test_wearplan
+tests_unit_test_wearplan_SOURCES = tests/unit/test_wearplan.c tests/unit/unit.h
+tests_unit_test_wearplan_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_wearplan_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
 unit_programs += tests/unit/test_tick
 tests_unit_test_tick_SOURCES = tests/unit/test_tick.c
 tests_unit_test_tick_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
@@ -28,7 +33,7 @@ tests_unit_test_hostload_SOURCES = tests/unit/test_hostload.c $(archive_fixture)
 tests_unit_test_hostload_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_hostload_LDADD = $(LDADD) $(CMOCKA_LIBS)
 unit_programs += tests/unit/test_keeper
-tests_unit_test_keeper_SOURCES = tests/unit/test_keeper.c monitor/keeper.c
+tests_unit_test_keeper_SOURCES = tests/unit/test_keeper.c monitor/keeper.c monitor/stamps.c
 tests_unit_test_keeper_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_keeper_LDADD = $(LDADD) $(CMOCKA_LIBS)
 
@@ -36,3 +41,8 @@ unit_programs += tests/unit/test_soak
 tests_unit_test_soak_SOURCES = tests/unit/test_soak.c $(conductor_sources)
 tests_unit_test_soak_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_soak_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_claim
+tests_unit_test_claim_SOURCES = tests/unit/test_claim.c
+tests_unit_test_claim_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_claim_LDADD = $(LDADD) $(CMOCKA_LIBS)

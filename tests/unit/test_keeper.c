@@ -77,26 +77,31 @@ static void send_verb(struct keeper *keeper, enum keeper_verb verb)
 /* A fill whose last byte was recorded just before the service ended has nothing left to do. */
 static void test_a_job_without_work_is_started_before_it_ends(void **state)
 {
-	static char name[] = "cand";
+	static char name[] = "cand", none[] = "";
 	const struct config_drive drive = {
 		.name = name,
 		.directory = base,
+		.device = none,
 		.size_bytes = MIB,
 		.files = 2,
 		.block_bytes = 16384,
 		.threads = 1,
 		.queue_depth = 1,
 		.engine = ENGINE_NULL,
+		.payload = PAYLOAD_ZEROS,
 	};
 	const struct keeper_command open = { .verb = KEEPER_OPEN, .run_id = "cand-20261130T222200Z" };
 	const struct keeper_command fill = { .verb = KEEPER_FILL, .from_bytes = MIB, .to_bytes = MIB };
 	int wake_fd = eventfd(0, EFD_CLOEXEC);
+	const struct keeper_setup setup = {
+		.drive = &drive, .state_directory = base, .wake = wake, .wake_arg = &wake_fd
+	};
 	struct keeper *keeper;
 	struct keeper_reply reply;
 
 	(void)state;
 	processor_pin();
-	assert_int_equal(keeper_new(&drive, wake, &wake_fd, &keeper), 0);
+	assert_int_equal(keeper_new(&setup, &keeper), 0);
 	assert_true(keeper_send(keeper, &open));
 	reply = next_reply(keeper, wake_fd);
 	assert_string_equal(reply.why, "");

@@ -10,7 +10,10 @@
 /* A service without a tick would look alive and soak nothing. */
 static void test_a_journal_that_cannot_be_read_ends_the_service(void **state)
 {
-	struct config config = { .sample_interval_ns = NS_PER_S };
+	static char here[] = ".";
+	struct config config = {
+		.sample_interval_ns = NS_PER_S, .runtime_directory = here, .state_directory = here
+	};
 	const struct soak_options options = { .config = &config, .journal_path = "nowhere/journal.db" };
 	struct soak *soak = NULL;
 	char why[256];

@@ -65,6 +65,31 @@ static struct config_drive drive_make(const char *name)
 	};
 }
 
+static int open_as(const struct config_drive *drive, const char *run_id, uint64_t goal_bytes,
+	struct target **out, char *why)
+{
+	const struct target_request request = {
+		.drive = drive, .state_directory = base, .run_id = run_id, .goal_bytes = goal_bytes
+	};
+
+	return target_open(&request, out, why);
+}
+
+static int check_of(
+	const struct config_drive *drive, struct target_facts *facts, struct target_plan *plan, char *why)
+{
+	const struct target_request request = { .drive = drive, .state_directory = base };
+
+	return target_check(&request, facts, plan, why);
+}
+
+static int purge_of(const struct config_drive *drive, char *why)
+{
+	const struct target_request request = { .drive = drive, .state_directory = base };
+
+	return target_purge(&request, why);
+}
+
 static void file_write(const char *folder, const char *name, const char *text)
 {
 	char path[600];
@@ -108,7 +133,7 @@ static void test_a_new_target_is_made_and_purged_and_foreign_files_stay(void **s
 	(void)state;
 	file_write(drive.directory, "precious.txt", "mine\n");
 	file_write(drive.directory, "drivesoak-1.dat", "not our name: one digit\n");
-	assert_int_equal(target_open(&drive, "cand-1", 0, &target, why), 0);
+	assert_int_equal(open_as(&drive, "cand-1", 0, &target, why), 0);
 	assert_int_equal(target_get_plan(target)->goal_bytes, 10 * MIB);
 	assert_int_equal(target_get_plan(target)->files, 4);
 	assert_int_equal(target_get_plan(target)->file_bytes, 10 * MIB / 4);
@@ -122,7 +147,7 @@ static void test_a_new_target_is_made_and_purged_and_foreign_files_stay(void **s
 		    strncmp(target_get_facts(target)->direct, "filesystem", 10) == 0);
 	target_close(target);
 	assert_true(is_there(drive.directory, "drivesoak-03.dat"));
-	assert_int_equal(target_purge(&drive, why), 0);
+	assert_int_equal(purge_of(&drive, why), 0);
 	assert_false(is_there(drive.directory, "drivesoak-03.dat"));
 	assert_false(is_there(drive.directory, ".drivesoak"));
 	file_expect(drive.directory, "precious.txt", "mine\n");
@@ -136,14 +161,14 @@ static void test_a_run_is_found_again_and_no_other(void **state)
 	struct target *target = NULL;
 
 	(void)state;
-	assert_int_equal(target_open(&drive, "cand-1", 0, &target, why), 0);
+	assert_int_equal(open_as(&drive, "cand-1", 0, &target, why), 0);
 	assert_int_equal(target_finish_fill(target, 7 * MIB, why), 0);
 	target_close(target);
 	target = NULL;
-	assert_int_equal(target_open(&drive, "cand-2", 10 * MIB, &target, why), -ESTALE);
+	assert_int_equal(open_as(&drive, "cand-2", 10 * MIB, &target, why), -ESTALE);
 	assert_non_null(strstr(why, "does not carry this run"));
 	assert_null(target);
-	assert_int_equal(target_open(&drive, "cand-1", 10 * MIB, &target, why), 0);
+	assert_int_equal(open_as(&drive, "cand-1", 10 * MIB, &target, why), 0);
 	assert_int_equal(target_get_plan(target)->file_bytes, 10 * MIB / 4);
 	target_close(target);
 }
@@ -157,12 +182,12 @@ static void test_an_empty_marker_is_as_good_as_none(void **state)
 
 	(void)state;
 	file_write(drive.directory, ".drivesoak", "");
-	assert_int_equal(target_open(&drive, "cand-1", 10 * MIB, &target, why), -ESTALE);
+	assert_int_equal(open_as(&drive, "cand-1", 10 * MIB, &target, why), -ESTALE);
 	assert_non_null(strstr(why, "is missing: the filesystem is not mounted"));
-	assert_int_equal(target_open(&drive, "cand-1", 0, &target, why), 0);
+	assert_int_equal(open_as(&drive, "cand-1", 0, &target, why), 0);
 	target_close(target);
 	file_write(drive.directory, ".drivesoak", "");
-	assert_int_equal(target_open(&drive, "cand-2", 0, &target, why), -EEXIST);
+	assert_int_equal(open_as(&drive, "cand-2", 0, &target, why), -EEXIST);
 	assert_non_null(strstr(why, "without the marker"));
 	assert_true(is_there(drive.directory, "drivesoak-00.dat"));
 }
@@ -175,7 +200,7 @@ static void test_a_target_that_is_taken_away_is_seen(void **state)
 
 	(void)state;
 	(void)snprintf(moved, sizeof(moved), "%s-moved", drive.directory);
-	assert_int_equal(target_open(&drive, "cand-1", 0, &target, why), 0);
+	assert_int_equal(open_as(&drive, "cand-1", 0, &target, why), 0);
 	assert_int_equal(target_look(target, why), 0);
 	assert_int_equal(rename(drive.directory, moved), 0);
 	assert_int_equal(target_look(target, why), -ESTALE);
@@ -201,7 +226,7 @@ static void test_the_fill_is_cut_where_it_ended(void **state)
 	struct stat st;
 
 	(void)state;
-	assert_int_equal(target_open(&drive, "cand-1", 0, &target, why), 0);
+	assert_int_equal(open_as(&drive, "cand-1", 0, &target, why), 0);
 	for (unsigned i = 0; i < 4; i++)
 		target_reserve_file(target, i);
 	assert_int_equal(target_finish_fill(target, file_bytes + 81920, why), 0);
@@ -219,8 +244,8 @@ static void test_a_second_service_on_the_directory_is_refused(void **state)
 	struct target *first = NULL, *second = NULL;
 
 	(void)state;
-	assert_int_equal(target_open(&drive, "cand-1", 0, &first, why), 0);
-	assert_int_equal(target_open(&drive, "cand-2", 0, &second, why), -EBUSY);
+	assert_int_equal(open_as(&drive, "cand-1", 0, &first, why), 0);
+	assert_int_equal(open_as(&drive, "cand-2", 0, &second, why), -EBUSY);
 	assert_non_null(strstr(why, "another drivesoakd"));
 	assert_null(second);
 	target_close(first);
@@ -233,11 +258,11 @@ static void expect_refused(const struct config_drive *drive, int rc, const char 
 	struct target_plan plan;
 	char why[TARGET_WHY_MAX] = "";
 
-	assert_int_equal(target_check(drive, &facts, &plan, why), rc);
+	assert_int_equal(check_of(drive, &facts, &plan, why), rc);
 	if (!strstr(why, reason))
 		print_message("%s\n", why);
 	assert_non_null(strstr(why, reason));
-	assert_int_equal(target_open(drive, "cand-1", 0, &target, why), rc);
+	assert_int_equal(open_as(drive, "cand-1", 0, &target, why), rc);
 	assert_null(target);
 }
 

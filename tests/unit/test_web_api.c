@@ -14,6 +14,7 @@
 
 #include "archive/rrdfile.h"
 #include "base/clock.h"
+#include "web/store.h"
 #include "web_fixture.h"
 
 #define T0     FIXTURE_START_MS
@@ -167,6 +168,73 @@ static void test_status(void **state)
 #define LINE5                                                                                                \
 	"1796075560,8,measured,health-poll|clock-step,soak,209715200,12800,3,2,1,50000,90000,99000,99900,"   \
 	"123456789,7000" TAIL
+
+static void test_drives(void **state)
+{
+	struct http_reply reply = http_get(fixture.port, "/api/v1/drives", "");
+
+	(void)state;
+	assert_int_equal(reply.status, 200);
+	assert_non_null(strstr(reply.bytes, "Content-Type: application/json"));
+	assert_memory_equal(reply.body, "{\"drives\":[", 11);
+	/* A machine without any disk has an empty list. */
+	if (strchr(reply.body, 'p')) {
+		assert_non_null(strstr(reply.body, "{\"path\":\"/dev/"));
+		assert_non_null(strstr(reply.body, "\"usable\":"));
+		assert_non_null(strstr(reply.body, "\"reasons\":["));
+	}
+	http_free(&reply);
+}
+
+static uint64_t fake_now_ns, fake_step_ns;
+
+static uint64_t fake_mono_ns(void)
+{
+	return fake_now_ns += fake_step_ns;
+}
+
+static uint64_t fake_boot_ns(void)
+{
+	return fake_now_ns;
+}
+
+static int64_t fake_wall_ns(void)
+{
+	return (int64_t)fake_now_ns;
+}
+
+/* Does an asker at @now_ms get what is kept? It is spoiled, so that it can be told from a new look. */
+static void expect_kept(struct store *store, uint64_t now_ms, bool is_kept)
+{
+	const struct text *drives = NULL;
+
+	fake_now_ns = now_ms * NS_PER_MS;
+	assert_int_equal(store_drives(store, &fixture.config, fixture.folder, &drives), 0);
+	assert_int_equal(drives->bytes[0], is_kept ? 'X' : '{');
+	drives->bytes[0] = 'X';
+}
+
+static void test_many_askers_cost_one_look_at_the_disks(void **state)
+{
+	static const struct clock_source fake = { fake_mono_ns, fake_boot_ns, fake_wall_ns };
+	struct store *store = NULL;
+
+	(void)state;
+	clock_replace(&fake);
+	assert_int_equal(store_new(fixture.folder, &store), 0);
+	expect_kept(store, 100000, false);
+	expect_kept(store, 100000, true);
+	expect_kept(store, 104999, true);
+	expect_kept(store, 105000, false);
+	/* A look of a second, which began a second after the clock was set, is kept for 20. */
+	fake_step_ns = NS_PER_S;
+	expect_kept(store, 200000, false);
+	fake_step_ns = 0;
+	expect_kept(store, 220999, true);
+	expect_kept(store, 221000, false);
+	clock_replace(NULL);
+	store_free(store);
+}
 
 static void test_samples_csv(void **state)
 {
@@ -408,6 +476,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_before_anything_is_stored, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_the_journal_may_come_later, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_status, set_up_filled, tear_down),
+		cmocka_unit_test_setup_teardown(test_drives, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_many_askers_cost_one_look_at_the_disks, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_samples_csv, set_up_filled, tear_down),
 		cmocka_unit_test_setup_teardown(test_samples_json, set_up_filled, tear_down),
 		cmocka_unit_test_setup_teardown(test_series, set_up_filled, tear_down),

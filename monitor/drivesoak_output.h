@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* drivesoak_output.h - where a result of the client goes: standard output, or a file that appears only when it is whole. */
+#ifndef DRIVESOAK_DRIVESOAK_OUTPUT_H
+#define DRIVESOAK_DRIVESOAK_OUTPUT_H
+
+#include <stdio.h>
+
+#include "base/text.h"
+
+struct output {
+	FILE *file;
+	const char *path;
+	struct text temporary;
+};
+
+/* @path NULL or "-": standard output. An exit code; the reason is on standard error. */
+int output_open(const char *path, struct output *out);
+/* @code: how the writing went so far; what comes back is that, or how the end went. */
+int output_close(struct output *output, int code);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* blocklink.h - how fast the link between a disk and its controller runs, and whether that is less than both ends can
+ * do. Pure reads of sysfs; any thread. */
+#ifndef DRIVESOAK_BLOCKLINK_H
+#define DRIVESOAK_BLOCKLINK_H
+
+#include <stdbool.h>
+
+#define BLOCKLINK_TEXT_MAX 64
+
+/* @folder: where sysfs has the disk's device, resolved; @name: the disk. @text (BLOCKLINK_TEXT_MAX) is "" where nothing
+ * is known; "8.0 GT/s PCIe x4 of 16.0 GT/s PCIe x4" is what it is of what the drive can do. */
+void blocklink_read(const char *root, const char *folder, const char *name, char *text, bool *is_degraded);
+
+/* Where sysfs has the disk's device, below its controller also when the kernel puts a subsystem in between (NVMe
+ * multipath). 0 with @out of PATH_MAX, or -errno. */
+int blocklink_folder(const char *root, const char *name, char *out);
+/* Cut @folder to its nearest PCI function; false when there is none. */
+bool blocklink_cut_to_pci(const char *root, char *folder);
+
+#endif
