@@ -99,6 +99,26 @@ static void test_shares_are_whole_units_within_the_limit(void **state)
 	budget_close(NULL);
 }
 
+static void test_a_charge_is_all_or_nothing(void **state)
+{
+	struct budget *budget = budget_make(10 * MIB, 0);
+
+	(void)state;
+	assert_true(budget_charge(budget, 4 * MIB));
+	assert_int_equal(budget_spent_bytes(budget), 4 * MIB);
+	assert_false(budget_charge(budget, 6 * MIB + 1));
+	assert_false(budget_charge(budget, UINT64_MAX));
+	assert_int_equal(budget_spent_bytes(budget), 4 * MIB);
+	assert_true(budget_charge(budget, 6 * MIB));
+	assert_true(budget_charge(budget, 0));
+	assert_false(budget_charge(budget, 1));
+	budget_close(budget);
+	budget = budget_make(5 * MIB, 0); /* lowered below what was spent */
+	assert_false(budget_charge(budget, 0));
+	assert_int_equal(budget_spent_bytes(budget), 10 * MIB);
+	budget_close(budget);
+}
+
 enum { TAKERS = 8, ROUNDS = 20000 };
 #define CROWD_LIMIT (40 * MIB + 77)
 
@@ -693,6 +713,7 @@ int main(void)
 #define CASE(function) cmocka_unit_test_setup_teardown(function, folder_make, folder_remove)
 	static const struct CMUnitTest tests[] = {
 		CASE(test_shares_are_whole_units_within_the_limit),
+		CASE(test_a_charge_is_all_or_nothing),
 		CASE(test_a_crowd_never_holds_more_than_the_limit),
 		CASE(test_what_was_spent_is_kept_whatever_the_limit_is),
 		CASE(test_a_kill_loses_nothing_and_at_most_the_shares),
