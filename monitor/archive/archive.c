@@ -127,6 +127,8 @@ static int store(struct journal *journal, const struct record *record)
 
 	if (record->kind == RECORD_EVENT)
 		return journal_put_event(journal, &record->event);
+	if (record->kind == RECORD_HEALTH)
+		return journal_put_health(journal, &record->health);
 	rc = journal_put_run(journal, &record->run);
 	if (rc == 0 && record->kind == RECORD_SAMPLE)
 		rc = journal_put_sample(journal, record->run.id, &record->sample);
@@ -207,7 +209,7 @@ static void show_batch(struct archive *archive, const struct record *record, siz
 			log_warning("%s", why);
 		if (record->kind == RECORD_SAMPLE)
 			archive_views_put(&archive->views, &record->run, &record->sample, now_ns);
-		if (record->kind != RECORD_EVENT)
+		if (record->kind != RECORD_EVENT && record->kind != RECORD_HEALTH)
 			archive_views_note(&archive->views, &record->run);
 		if (i + 1 < count)
 			record = record->next;
@@ -406,6 +408,11 @@ bool archive_put_sample(struct archive *archive, const struct run_record *run, c
 bool archive_put_event(struct archive *archive, const struct event_record *event)
 {
 	return archive_queue_put(archive->queue, RECORD_EVENT, NULL, 0, NULL, event);
+}
+
+bool archive_put_health(struct archive *archive, struct health_record *health)
+{
+	return archive_queue_put_health(archive->queue, health);
 }
 
 void archive_read_stats(struct archive *archive, struct archive_stats *out)

@@ -30,6 +30,8 @@ bool archive_open_run(struct archive *archive, const struct run_record *run, uin
 bool archive_put_run(struct archive *archive, const struct run_record *run);
 /* The sample and the run's state after it go into one transaction. */
 bool archive_put_sample(struct archive *archive, const struct run_record *run, const struct sample *sample);
+/* Takes over what @health holds, also when it answers false. */
+bool archive_put_health(struct archive *archive, struct health_record *health);
 bool archive_put_event(struct archive *archive, const struct event_record *event);
 
 void archive_read_stats(struct archive *archive, struct archive_stats *out);

@@ -53,6 +53,9 @@ void archive_queue_free(struct archive_queue *queue)
 {
 	if (!queue)
 		return;
+	for (struct record *record = queue->head; record; record = record->next)
+		if (record->kind == RECORD_HEALTH)
+			health_record_fini(&record->health);
 	(void)pthread_cond_destroy(&queue->changed);
 	(void)pthread_cond_destroy(&queue->settled);
 	(void)pthread_mutex_destroy(&queue->mutex);
@@ -83,16 +86,29 @@ static void append(struct archive_queue *queue, struct record *record)
 	queue->put++;
 }
 
+/* With the lock: a place for a record of @kind, in the queue already; NULL and counted when there is none. */
+static struct record *put(struct archive_queue *queue, enum record_kind kind)
+{
+	struct record *record = queue->ended ? NULL : take_slot(queue);
+
+	if (!record) {
+		queue->refused++;
+		return NULL;
+	}
+	record->kind = kind;
+	append(queue, record);
+	(void)pthread_cond_signal(&queue->changed);
+	return record;
+}
+
 bool archive_queue_put(struct archive_queue *queue, enum record_kind kind, const struct run_record *run,
 	uint64_t planned_s, const struct sample *sample, const struct event_record *event)
 {
-	struct record *record = NULL;
+	struct record *record;
 
 	(void)pthread_mutex_lock(&queue->mutex);
-	if (!queue->ended)
-		record = take_slot(queue);
+	record = put(queue, kind);
 	if (record) {
-		record->kind = kind;
 		record->planned_s = planned_s;
 		if (run)
 			record->run = *run;
@@ -100,12 +116,23 @@ bool archive_queue_put(struct archive_queue *queue, enum record_kind kind, const
 			record->sample = *sample;
 		if (event)
 			record->event = *event;
-		append(queue, record);
-		(void)pthread_cond_signal(&queue->changed);
-	} else {
-		queue->refused++;
 	}
 	(void)pthread_mutex_unlock(&queue->mutex);
+	return record != NULL;
+}
+
+bool archive_queue_put_health(struct archive_queue *queue, struct health_record *health)
+{
+	struct record *record;
+
+	(void)pthread_mutex_lock(&queue->mutex);
+	record = put(queue, RECORD_HEALTH);
+	if (record)
+		record->health = *health;
+	(void)pthread_mutex_unlock(&queue->mutex);
+	if (!record)
+		health_record_fini(health);
+	*health = (struct health_record){ 0 };
 	return record != NULL;
 }
 
@@ -154,6 +181,8 @@ void archive_queue_done(struct archive_queue *queue, size_t count)
 		struct record *record = queue->head;
 
 		queue->head = record->next;
+		if (record->kind == RECORD_HEALTH)
+			health_record_fini(&record->health);
 		record->next = queue->unused;
 		queue->unused = record;
 	}

@@ -14,7 +14,7 @@
 
 #define ARCHIVE_QUEUE_MAX 4096 /* records: 11 h of one drive at 10 s, 20 min of 32 */
 
-enum record_kind { RECORD_OPEN, RECORD_RUN, RECORD_SAMPLE, RECORD_EVENT };
+enum record_kind { RECORD_OPEN, RECORD_RUN, RECORD_SAMPLE, RECORD_EVENT, RECORD_HEALTH };
 
 struct record {
 	struct record *next;
@@ -24,6 +24,7 @@ struct record {
 	union {
 		struct sample sample;
 		struct event_record event;
+		struct health_record health; /* the record's own */
 	};
 };
 
@@ -35,6 +36,9 @@ void archive_queue_free(struct archive_queue *queue);
 /* False when it is full (counted) or stopped. NULL parts are left out. */
 bool archive_queue_put(struct archive_queue *queue, enum record_kind kind, const struct run_record *run,
 	uint64_t planned_s, const struct sample *sample, const struct event_record *event);
+
+/* Takes over what @health holds, also when it answers false. */
+bool archive_queue_put_health(struct archive_queue *queue, struct health_record *health);
 
 /* The consumer. Wait for records until @until_ns of CLOCK_MONOTONIC (also when @pausing, until woken by
  * archive_queue_hurry()), then answer up to @max of them from the oldest on; none beyond a RECORD_OPEN. They

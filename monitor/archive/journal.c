@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SCHEMA_VERSION	3
+#define SCHEMA_VERSION	4
 #define APPLICATION_ID	0x64736f6b /* "dsok": tells a foreign database from a journal */
 #define BUSY_TIMEOUT_MS 1000
 
@@ -68,19 +68,30 @@ static const char *const steps[SCHEMA_VERSION] = {
 	      "ALTER TABLE run_texts ADD COLUMN probe_json TEXT;"
 	      "ALTER TABLE run_texts ADD COLUMN verify_json TEXT;",
 	[2] = "ALTER TABLE runs ADD COLUMN fill_durable_bytes INTEGER NOT NULL DEFAULT 0;",
+	[3] = "CREATE TABLE health (run INTEGER NOT NULL REFERENCES runs (run), t_ms INTEGER NOT NULL,"
+	      " fields TEXT NOT NULL, pages BLOB, PRIMARY KEY (run, t_ms)) STRICT, WITHOUT ROWID;"
+	      "ALTER TABLE samples ADD COLUMN percent_used REAL;"
+	      "ALTER TABLE samples ADD COLUMN spare_pct REAL;",
 };
 
 /* What a file of that version, when it is only read, lacks of the present one is unknown or 0: a view of the same name
  * hides the table from this connection alone. */
+#define NO_HEALTH_COLUMNS "NULL AS percent_used, NULL AS spare_pct"
+#define NO_HEALTH_SAMPLES "CREATE TEMP VIEW samples AS SELECT *, " NO_HEALTH_COLUMNS " FROM main.samples;"
+#define NO_HEALTH_VIEW                                                                                       \
+	"CREATE TEMP VIEW health AS SELECT 0 AS run, 0 AS t_ms, '' AS fields, NULL AS pages WHERE 0;"
+
 static const char *const stand_ins[SCHEMA_VERSION] = {
 	[1] = "CREATE TEMP VIEW samples AS SELECT *, NULL AS run_delay_share, NULL AS device_lat_mean_ns,"
 	      " NULL AS lat_mean_ns, NULL AS throttled_ns, NULL AS commits, NULL AS commit_p50_ns,"
-	      " NULL AS commit_p99_ns FROM main.samples;"
+	      " NULL AS commit_p99_ns, " NO_HEALTH_COLUMNS " FROM main.samples;" NO_HEALTH_VIEW
 	      "CREATE TEMP VIEW runs AS SELECT *, 0 AS probe_step, 0 AS probe_ns, NULL AS boot_id,"
 	      " NULL AS probe_ios_per_s, 0 AS fill_durable_bytes FROM main.runs;"
 	      "CREATE TEMP VIEW run_texts AS SELECT *, NULL AS probe_json, NULL AS verify_json FROM "
 	      "main.run_texts;",
-	[2] = "CREATE TEMP VIEW runs AS SELECT *, 0 AS fill_durable_bytes FROM main.runs;",
+	[2] = "CREATE TEMP VIEW runs AS SELECT *, 0 AS fill_durable_bytes FROM main.runs;" NO_HEALTH_SAMPLES
+		NO_HEALTH_VIEW,
+	[3] = NO_HEALTH_SAMPLES NO_HEALTH_VIEW,
 };
 
 static const char settings[] = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"

@@ -62,6 +62,16 @@ struct event_record {
 	char cause[32], evidence[EVENT_TEXT_MAX]; /* empty: none */
 };
 
+/* A health reading of a run as stored. The strings belong to whoever holds the record. */
+struct health_record {
+	char run[RUN_ID_MAX];
+	int64_t t_ms;
+	char *fields;	/* a JSON object: what was decoded, and the moment in the run */
+	uint8_t *pages; /* what was read, see reading_pack() of probes/; NULL: not kept */
+	size_t pages_bytes;
+};
+void health_record_fini(struct health_record *record);
+
 struct journal;
 
 /* Open or, unless @read_only, create. Reading works beside a writer, and without one also from a folder that
@@ -85,6 +95,8 @@ int journal_put_run(struct journal *journal, const struct run_record *run);
 /* Append; -EEXIST when the run has a sample of this or a later time, -ENOENT without the run, -ERANGE. */
 int journal_put_sample(struct journal *journal, const char *run, const struct sample *sample);
 int journal_put_event(struct journal *journal, const struct event_record *event);
+/* Insert or replace the reading of that time; -ENOENT without the run. */
+int journal_put_health(struct journal *journal, const struct health_record *health);
 
 /* One run; -ENOENT. */
 int journal_get_run(struct journal *journal, const char *id, struct run_record *out);
@@ -108,6 +120,10 @@ int journal_each_sample(struct journal *journal, const char *run, int64_t from_m
 	bool with_hist, int (*each)(const struct sample *, void *), void *arg);
 int journal_each_event(struct journal *journal, const char *run, size_t limit,
 	int (*each)(const struct event_record *, void *), void *arg);
+
+/* Readings of a run from @from_ms on, oldest first; -ENOENT without the run. @with_pages false leaves those out. */
+int journal_each_health(struct journal *journal, const char *run, int64_t from_ms, bool with_pages,
+	int (*each)(const struct health_record *, void *), void *arg);
 
 /* "NAME-20261130T222200Z": the drive's name and the start in UTC; unique since a drive has one run at a time.
  * A name of more than 22 characters is cut and told apart by a hash. @id has RUN_ID_MAX. */

@@ -38,6 +38,8 @@ static const struct field sample_fields[] = {
 	SAMPLE_FIELD(commits, FIELD_COUNT),
 	SAMPLE_FIELD(commit_p50_ns, FIELD_COUNT),
 	SAMPLE_FIELD(commit_p99_ns, FIELD_COUNT),
+	SAMPLE_FIELD(percent_used, FIELD_REAL),
+	SAMPLE_FIELD(spare_pct, FIELD_REAL),
 };
 
 #define SAMPLE_FIELDS (sizeof(sample_fields) / sizeof(sample_fields[0]))

@@ -22,9 +22,8 @@
 #define DEFINITION_MAX 64
 #define ROW_BYTES      (RRDFILE_SOURCES * sizeof(rrd_value_t))
 
-enum value_kind { VALUE_COUNT, VALUE_REAL, VALUE_NONE };
+enum value_kind { VALUE_COUNT, VALUE_REAL };
 
-/* used_pct and spare_pct come with the health readings. */
 static const struct {
 	enum value_kind kind;
 	size_t offset;
@@ -40,8 +39,8 @@ static const struct {
 	{ VALUE_COUNT, offsetof(struct sample, lat_max_ns) },
 	{ VALUE_COUNT, offsetof(struct sample, stall_ns) },
 	{ VALUE_REAL, offsetof(struct sample, temp_c) },
-	{ VALUE_NONE, 0 },
-	{ VALUE_NONE, 0 },
+	{ VALUE_REAL, offsetof(struct sample, percent_used) },
+	{ VALUE_REAL, offsetof(struct sample, spare_pct) },
 };
 
 const char *const rrdfile_sources[RRDFILE_SOURCES] = { "write_bytes", "write_ios", "read_bytes", "read_ios",
@@ -104,16 +103,10 @@ double rrdfile_source_value(const struct sample *sample, size_t source)
 	const char *field = (const char *)sample + values[source].offset;
 	uint64_t count;
 
-	switch (values[source].kind) {
-	case VALUE_COUNT:
-		count = *(const uint64_t *)(const void *)field;
-		return count == SAMPLE_UNKNOWN ? NAN : (double)count;
-	case VALUE_REAL:
+	if (values[source].kind == VALUE_REAL)
 		return round(*(const double *)(const void *)field);
-	case VALUE_NONE:
-		break;
-	}
-	return NAN;
+	count = *(const uint64_t *)(const void *)field;
+	return count == SAMPLE_UNKNOWN ? NAN : (double)count;
 }
 
 static void layout_make(uint32_t step_s, unsigned long full_rows, struct archive_layout *archives)

@@ -47,6 +47,8 @@ void sample_init(struct sample *sample)
 		.host_cpu_share = NAN,
 		.steal_share = NAN,
 		.temp_c = NAN,
+		.percent_used = NAN,
+		.spare_pct = NAN,
 		.run_delay_share = NAN,
 		.device_lat_mean_ns = SAMPLE_UNKNOWN,
 		.lat_mean_ns = SAMPLE_UNKNOWN,

@@ -43,12 +43,13 @@ struct sample {
 		lat_max_ns; /* submit to complete */
 	uint64_t
 		stall_ns; /* longest time without any completion, as known at t_ms; may reach back before it */
-	double inflight_mean;	     /* requests, time-weighted */
-	double host_cpu_share;	     /* CPU seconds of our threads per second; NAN */
-	double steal_share;	     /* of the machine's CPU time; NAN */
-	double temp_c;		     /* NAN */
-	double run_delay_share;	     /* of our threads' time: ready and waiting for a CPU; NAN */
-	uint64_t device_lat_mean_ns; /* of the block device's own counters */
+	double inflight_mean;		/* requests, time-weighted */
+	double host_cpu_share;		/* CPU seconds of our threads per second; NAN */
+	double steal_share;		/* of the machine's CPU time; NAN */
+	double temp_c;			/* of the last health reading; NAN */
+	double percent_used, spare_pct; /* likewise */
+	double run_delay_share;		/* of our threads' time: ready and waiting for a CPU; NAN */
+	uint64_t device_lat_mean_ns;	/* of the block device's own counters */
 	uint64_t lat_mean_ns;
 	uint64_t throttled_ns; /* by a CPU quota of our control group, summed over CPUs */
 	uint64_t commits;      /* fdatasync() completed; unknown where the workload has none */

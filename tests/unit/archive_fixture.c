@@ -30,6 +30,8 @@ struct sample fixture_sample(int64_t t_ms, uint32_t interval_s, uint64_t write_b
 		.host_cpu_share = 0.25,
 		.steal_share = 0.125,
 		.temp_c = 41,
+		.percent_used = 7,
+		.spare_pct = 98,
 		.run_delay_share = 0.0625,
 		.device_lat_mean_ns = 48000,
 		.lat_mean_ns = 52000,

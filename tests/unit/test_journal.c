@@ -20,6 +20,8 @@
 
 #include "archive_fixture.h"
 
+#include "base/text.h"
+
 static char *folder;
 static char path[256];
 
@@ -169,6 +171,8 @@ static void check_sample(const struct sample *a, const struct sample *b)
 	assert_true(a->steal_share == b->steal_share || isnan(a->steal_share));
 	assert_true(a->temp_c == b->temp_c || isnan(a->temp_c));
 	assert_int_equal(isnan(a->temp_c), isnan(b->temp_c));
+	assert_true(a->percent_used == b->percent_used || (isnan(a->percent_used) && isnan(b->percent_used)));
+	assert_true(a->spare_pct == b->spare_pct || (isnan(a->spare_pct) && isnan(b->spare_pct)));
 	assert_true(a->run_delay_share == b->run_delay_share ||
 		    (isnan(a->run_delay_share) && isnan(b->run_delay_share)));
 	assert_int_equal(a->device_lat_mean_ns, b->device_lat_mean_ns);
@@ -535,12 +539,14 @@ static void test_a_newer_schema_is_left_alone(void **state)
 	assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 7", NULL, NULL, NULL), SQLITE_OK);
 	(void)sqlite3_close(db);
 	assert_int_equal(journal_open(path, false, &journal), -EPROTO);
-	assert_string_equal(journal_error(NULL), "the file has schema 7, newer than this program's 3");
+	assert_string_equal(journal_error(NULL), "the file has schema 7, newer than this program's 4");
 	assert_int_equal(journal_open(path, true, &journal), -EPROTO);
 }
 
 /* From each version back to the one before. */
 static const char *const downgrades[] = {
+	[3] = "DROP TABLE health; ALTER TABLE samples DROP COLUMN percent_used;"
+	      "ALTER TABLE samples DROP COLUMN spare_pct; PRAGMA user_version = 3",
 	[2] = "ALTER TABLE runs DROP COLUMN fill_durable_bytes; PRAGMA user_version = 2",
 	[1] = "ALTER TABLE samples DROP COLUMN run_delay_share;"
 	      "ALTER TABLE samples DROP COLUMN device_lat_mean_ns;"
@@ -578,6 +584,7 @@ static struct sample old_sample(void)
 
 	sample.run_delay_share = NAN;
 	sample.device_lat_mean_ns = sample.lat_mean_ns = sample.throttled_ns = SAMPLE_UNKNOWN;
+	sample.percent_used = sample.spare_pct = NAN;
 	sample.commits = sample.commit_p50_ns = sample.commit_p99_ns = SAMPLE_UNKNOWN;
 	return sample;
 }
@@ -640,11 +647,12 @@ static void check_durable(struct journal *journal, uint64_t expected)
 
 static void test_a_fill_of_an_older_schema_has_nothing_that_is_known_to_be_durable(void **state)
 {
-	const struct sample sample = fixture_sample(FIXTURE_START_MS, 10, 1);
+	struct sample sample = fixture_sample(FIXTURE_START_MS, 10, 1);
 	struct journal *reader, *journal;
 	struct run_record run;
 
 	(void)state;
+	sample.percent_used = sample.spare_pct = NAN;
 	make_old(2);
 	reader = open_journal(true);
 	check_durable(reader, 0);
@@ -704,6 +712,49 @@ static void test_damage_inside_is_an_error_of_the_call(void **state)
 	journal_close(journal);
 }
 
+static int keep_health(const struct health_record *health, void *arg)
+{
+	struct text *all = arg;
+
+	text_addf(all, "%s %lld %s %.*s;", health->run, (long long)health->t_ms, health->fields,
+		(int)health->pages_bytes, health->pages ? (const char *)health->pages : "");
+	return 0;
+}
+
+static void test_readings_are_kept_with_their_pages(void **state)
+{
+	static char fields[] = "{\"temp_c\":41}", later[] = "{\"temp_c\":42}", pages[] = "raw";
+	struct journal *journal = open_journal(false);
+	struct health_record health = { .fields = fields, .pages = (uint8_t *)pages, .pages_bytes = 3 };
+	struct text all = TEXT_INIT;
+	struct run_record run;
+
+	(void)state;
+	put_one(journal);
+	fixture_run(&run, "evo", 10);
+	assert_int_equal(journal_put_health(journal, &health), -ENOENT);
+	text_copy(health.run, sizeof(health.run), run.id);
+	health.t_ms = 2000;
+	assert_int_equal(journal_put_health(journal, &health), 0);
+	health = (struct health_record){ .t_ms = 1000, .fields = later };
+	text_copy(health.run, sizeof(health.run), run.id);
+	assert_int_equal(journal_put_health(journal, &health), 0);
+	assert_int_equal(journal_each_health(journal, run.id, INT64_MIN, true, keep_health, &all), 0);
+	assert_int_equal(journal_each_health(journal, run.id, 1001, false, keep_health, &all), 0);
+	assert_int_equal(journal_each_health(journal, "nosuch", 0, false, keep_health, &all), -ENOENT);
+	journal_close(journal);
+	{
+		struct text expected = TEXT_INIT;
+
+		text_addf(&expected,
+			"%s 1000 {\"temp_c\":42} ;%s 2000 {\"temp_c\":41} raw;%s 2000 {\"temp_c\":41} ;",
+			run.id, run.id, run.id);
+		assert_string_equal(text_string(&all), text_string(&expected));
+		text_fini(&expected);
+	}
+	text_fini(&all);
+}
+
 static void test_the_file_is_kept_as_promised(void **state)
 {
 	static const struct {
@@ -711,11 +762,11 @@ static void test_the_file_is_kept_as_promised(void **state)
 		const char *value;
 	} row[] = {
 		{ "PRAGMA journal_mode", "wal" },
-		{ "PRAGMA user_version", "3" },
+		{ "PRAGMA user_version", "4" },
 		{ "PRAGMA integrity_check", "ok" },
 		{ "SELECT count(*) FROM pragma_table_list WHERE name IN"
-		  " ('runs', 'run_texts', 'samples', 'histograms', 'events') AND strict",
-			"5" },
+		  " ('runs', 'run_texts', 'samples', 'histograms', 'events', 'health') AND strict",
+			"6" },
 	};
 	struct journal *journal = open_journal(false);
 	sqlite3 *db;
@@ -816,6 +867,7 @@ int main(void)
 		CASE(test_a_fill_of_an_older_schema_has_nothing_that_is_known_to_be_durable),
 		CASE(test_an_older_schema_is_not_half_brought_up_to_date),
 		CASE(test_damage_inside_is_an_error_of_the_call),
+		CASE(test_readings_are_kept_with_their_pages),
 		CASE(test_the_file_is_kept_as_promised),
 		CASE(test_kill_loses_nothing_that_was_committed),
 	};

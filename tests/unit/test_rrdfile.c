@@ -104,13 +104,18 @@ static double fetched(const struct rrdfile_series *series, int64_t t_s)
 	return series->values[row];
 }
 
-/* Every row from the first to the last sample, of four sources. */
+static uint64_t level_of(double level)
+{
+	return isnan(level) ? SAMPLE_UNKNOWN : (uint64_t)level;
+}
+
+/* Every row from the first to the last sample, of five sources. */
 static void check_against(const struct sample *samples, size_t count, uint32_t step_s)
 {
-	static const char *const names[] = { "write_bytes", "stall_ns", "temp_c", "used_pct" };
+	static const char *const names[] = { "write_bytes", "stall_ns", "temp_c", "used_pct", "spare_pct" };
 	int64_t first_s = samples[0].t_ms / 1000, last_s = samples[count - 1].t_ms / 1000;
 
-	for (size_t n = 0; n < 4; n++) {
+	for (size_t n = 0; n < 5; n++) {
 		struct rrdfile_series series;
 		char why[RRDFILE_WHY_MAX];
 		size_t i = 0;
@@ -126,10 +131,11 @@ static void check_against(const struct sample *samples, size_t count, uint32_t s
 			while (i < count && (samples[i].state == SAMPLE_DOWN || samples[i].t_ms < t_s * 1000))
 				i++;
 			if (i < count && samples[i].t_ms == t_s * 1000)
-				expected = n == 0				 ? samples[i].write_bytes
-					   : n == 1				 ? samples[i].stall_ns
-					   : n == 2 && !isnan(samples[i].temp_c) ? (uint64_t)samples[i].temp_c
-										 : SAMPLE_UNKNOWN;
+				expected = n == 0   ? samples[i].write_bytes
+					   : n == 1 ? samples[i].stall_ns
+					   : n == 2 ? level_of(samples[i].temp_c)
+					   : n == 3 ? level_of(samples[i].percent_used)
+						    : level_of(samples[i].spare_pct);
 			if (expected == SAMPLE_UNKNOWN ? !isnan(value)
 						       : (uint64_t)value != expected || isnan(value))
 				fail_msg("%s at %lld: %.17g, not %llu", names[n], (long long)t_s, value,
