@@ -76,6 +76,8 @@ static int on_wake(sd_event_source *source, int fd, uint32_t events, void *arg)
 			was_refused |= reply.answer == KEEPER_FAILED && reply.verb == KEEPER_OPEN;
 		}
 	}
+	for (size_t i = 0; i < soak->drive_count; i++)
+		drive_take_health(&soak->drives[i]);
 	if (was_refused)
 		end_if_useless(soak);
 	end_if_quiet(soak);
@@ -183,6 +185,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
 		soak->tick_mono_ns = mono_ns;
 		for (size_t i = 0; i < soak->drive_count; i++)
 			drive_tick(&soak->drives[i], &answer);
+		soak_plan_health(soak);
 		systemd_note(soak);
 	}
 	clock_note(soak, &answer);
@@ -317,8 +320,11 @@ static int drives_new(struct soak *soak, char *why)
 		rc = sampler_new(&drive->sampler);
 		if (rc == 0)
 			rc = hostload_new("", &drive->hostload);
+		drive->health.read_ms = INT64_MIN;
 		if (rc == 0)
 			rc = keeper_new(&setup, &drive->keeper);
+		if (rc == 0)
+			rc = prober_new(wake, soak, &drive->health.prober);
 		soak->drive_count = i + 1;
 		if (rc < 0) {
 			(void)snprintf(why, WHY_MAX, "%s: %s", drive->config->name, strerror(-rc));
@@ -403,6 +409,8 @@ bool soak_free(struct soak *soak)
 		bool is_quiet = drive_is_quiet(&soak->drives[i]);
 
 		/* A keeper in a hung drive can't be ended, and what it uses must stay. */
+		if (!prober_free(soak->drives[i].health.prober, 2 * NS_PER_S))
+			is_clean = false;
 		if (!is_quiet || !keeper_free(soak->drives[i].keeper, 2 * NS_PER_S))
 			is_clean = false;
 		else

@@ -155,6 +155,7 @@ static void interval_end(struct drive *drive, int64_t t_ms, uint32_t flags)
 		flags |= SAMPLE_FLAG_FLUSH;
 	drive->was_flushing = drive->is_flushing;
 	sample->flags = flags;
+	drive_put_health(drive, sample);
 	drive_judge_host(drive);
 	if (sample->state == SAMPLE_FILLING && elapsed_ns)
 		drive->fill_bytes_per_s = (double)sample->write_bytes * 1e9 / (double)elapsed_ns;
@@ -330,6 +331,8 @@ void drive_tick(struct drive *drive, const struct tick_answer *answer)
 static void run_end(struct drive *drive)
 {
 	drive->run.ended_ms = drive_now_ms(drive);
+	if (drive->is_open)
+		drive_end_health(drive);
 	if (drive->is_open)
 		drive_verb(drive, KEEPER_CLOSE);
 	if (drive->purges)

@@ -16,6 +16,7 @@
 #include "measure/sampler.h"
 #include "measure/summary.h"
 #include "measure/tick.h"
+#include "prober.h"
 #include "run/run.h"
 #include "soak.h"
 
@@ -53,6 +54,22 @@ void sweep_conclude(
 	struct sweep_watch *watch, double coverage, int64_t t_ms, struct text *out, char *words, size_t size);
 bool sweep_is_clean(const struct sweep_watch *watch);
 
+/* What is known of the drive's health. */
+struct health_watch {
+	struct prober *prober;
+	enum prober_way way; /* PROBER_NONE: not read */
+	char disk[32], type[64];
+	uint32_t logical_block_bytes; /* 0: not known */
+	uint64_t next_ns, read_ns; /* monotonic: when it is due, when it was read */
+	int64_t read_ms;	   /* wall clock; INT64_MIN: never */
+	bool is_due;
+	bool was_polling;			/* a reading was begun in this interval */
+	unsigned failures;			/* in a row; bounded */
+	double temp_c, percent_used, spare_pct; /* of the last reading; NAN */
+	bool known[READING_FIELD_COUNT];
+	__int128 value[READING_FIELD_COUNT]; /* as last known */
+};
+
 /* What the keeper is doing for the drive as far as the conductor knows. */
 enum drive_job {
 	JOB_NONE,     /* no engine */
@@ -68,6 +85,7 @@ struct drive {
 	struct keeper *keeper;
 	struct sampler *sampler;
 	struct hostload *hostload;
+	struct health_watch health;
 
 	bool has_run; /* run is valid */
 	struct run_record run;
@@ -140,6 +158,17 @@ struct soak {
 	sd_event_source *retry_timer;
 	sd_device_monitor *monitor; /* NULL: no udev; the timer looks all the same */
 };
+
+/* soak_health.c: read once now, and from now on every so often. The target is open. */
+void drive_begin_health(struct drive *drive);
+/* The run ends: read once more. */
+void drive_end_health(struct drive *drive);
+/* Answers are there. */
+void drive_take_health(struct drive *drive);
+/* Put what is known into the sample that ends. */
+void drive_put_health(struct drive *drive, struct sample *sample);
+/* At a tick: readings that are due are asked for in the middle of the interval. */
+void soak_plan_health(struct soak *soak);
 
 /* soak_control.c: commands of users. */
 int soak_open_control(struct soak *soak, char *why);

@@ -46,3 +46,8 @@ unit_programs += tests/unit/test_claim
 tests_unit_test_claim_SOURCES = tests/unit/test_claim.c
 tests_unit_test_claim_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_claim_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_prober
+tests_unit_test_prober_SOURCES = tests/unit/test_prober.c monitor/prober.c
+tests_unit_test_prober_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_prober_LDADD = $(LDADD) $(CMOCKA_LIBS)
