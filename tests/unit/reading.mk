@@ -7,3 +7,9 @@ tests_unit_test_reading_SOURCES = tests/unit/test_reading.c $(reading_fixture)
 tests_unit_test_reading_CPPFLAGS = $(reading_cppflags)
 tests_unit_test_reading_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_reading_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_reading_live
+tests_unit_test_reading_live_SOURCES = tests/unit/test_reading_live.c $(reading_fixture) $(tree_fixture)
+tests_unit_test_reading_live_CPPFLAGS = $(reading_cppflags)
+tests_unit_test_reading_live_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_reading_live_LDADD = $(LDADD) $(CMOCKA_LIBS)
