@@ -4,6 +4,7 @@ given a Bench, makes it, and returns the path to try (None: the bench's device).
 test_layouts.py tries each through the guard alone and through the front door."""
 
 import contextlib
+import fcntl
 import os
 import pathlib
 import random
@@ -14,6 +15,7 @@ from harness import BUILD, MIB, run, wait_for
 
 PROBE = str(BUILD / "tests/integration/guard-probe")
 DISK_BYTES = 64 * MIB
+LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81
 DANGEROUS, SIGNED, LEGITIMATE = [], [], []
 
 
@@ -28,6 +30,7 @@ def signed(name, *words):
 
 
 def legitimate(name):
+    """A layout that passes."""
     return lambda make: LEGITIMATE.append((name, make))
 
 
@@ -115,15 +118,30 @@ class Bench:
     def partitions_of(self, script, count):
         """By a script of sfdisk. Not every kernel can read every table: partx tells it."""
         run("sfdisk", "--quiet", "--no-reread", "--no-tell-kernel", self.device, input=script)
+        # An earlier user of the loop device may have left some.
+        self.forget_partitions(self.device)
         run("partx", "--add", self.device)
-        self.stack.callback(subprocess.run, ["partx", "--delete", self.device], check=False, stderr=subprocess.DEVNULL)
+        self.stack.callback(self.forget_partitions, self.device)
         paths = [f"{self.device}p{i + 1}" for i in range(count)]
         wait_for(lambda: os.path.exists(paths[-1]), 5, paths[-1])
         return paths
 
+    @staticmethod
+    def forget_partitions(device):
+        """The next user of the loop device would have them."""
+        def forget():
+            subprocess.run(["partx", "--delete", device], check=False, stderr=subprocess.DEVNULL)
+            return not list(pathlib.Path(f"/sys/block/{device[5:]}").glob(f"{device[5:]}p*"))
+
+        wait_for(forget, 10, f"the partitions of {device} to be free")
+
     def link(self, target):
-        link = self.path("link")
+        """Where the config allows one."""
+        os.makedirs("/dev/disk/by-id", exist_ok=True)
+        self.count += 1
+        link = pathlib.Path(f"/dev/disk/by-id/{self.folder.name}-{self.count}")
         link.symlink_to(target)
+        self.stack.callback(link.unlink)
         return link
 
     def sign(self, name, device=None):
@@ -363,11 +381,12 @@ def _(bench):
 
 @dangerous("loop device without a file", "has no file")
 def _(bench):
-    image = bench.file(DISK_BYTES)
-    device = bench.loop(image)
-    bench.detach(device, image)
-    wait_for(lambda: not os.path.exists(f"/sys/block/{device[5:]}/loop"), 5, "the loop device to be free")
-    return device
+    # A number that nobody is given.
+    number = 1000 + os.getpid() % 1000
+    with open("/dev/loop-control", "rb") as control:
+        fcntl.ioctl(control, LOOP_CTL_ADD, number)
+    bench.stack.callback(lambda: fcntl.ioctl(open("/dev/loop-control", "rb"), LOOP_CTL_REMOVE, number))
+    return f"/dev/loop{number}"
 
 
 @dangerous("no capacity", "has no file")
@@ -420,7 +439,8 @@ def _(bench):
 
 @dangerous("a link that leads to itself", "Too many levels of symbolic links")
 def _(bench):
-    link = bench.path("link")
+    link = bench.link("/dev/disk")
+    link.unlink()
     link.symlink_to(link)
     return link
 
@@ -543,7 +563,7 @@ def _(bench):
 
 @legitimate("blank, the smallest that makes sense")
 def _(bench):
-    return bench.disk(2 * MIB)
+    return bench.disk(4 * MIB)
 
 
 @legitimate("blank, large and sparse")
