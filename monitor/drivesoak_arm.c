@@ -111,7 +111,7 @@ static int claim_keep(const struct config *config, const struct config_drive *dr
 	struct claim claim = {
 		.identity = inspection->identity,
 		.armed_ms = clock_wall_ms(),
-		.digest = inspection->contents.digest,
+		.contents = device_claim_contents(inspection),
 	};
 	int rc = folder_make(config->state_directory);
 

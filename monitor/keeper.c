@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "engine/budget.h"
@@ -144,26 +145,39 @@ static void ledger_begin(
 	reply->ledger_coverage = ledger_coverage(keeper->ledger);
 }
 
-/* A limit that can't be kept account of is no limit: then nothing is written. */
+/* Of a new device run: the marker and the emptied end of the drive, before and after the discard. */
+static uint64_t edges_bytes(const struct keeper *keeper, const struct keeper_command *command)
+{
+	return keeper->setup.drive->device[0] && !command->goal_bytes ? 4ULL * TARGET_DEVICE_EDGE_BYTES : 0;
+}
+
+/* Before anything is written. A limit that can't be kept account of is no limit: then nothing is. */
 static int budget_begin(
 	struct keeper *keeper, const struct keeper_command *command, struct keeper_reply *reply)
 {
 	uint64_t limit = keeper->setup.drive->write_budget_bytes;
-	char path[PATH_LENGTH], why[BUDGET_WHY_MAX] = "";
+	char path[PATH_LENGTH], why[BUDGET_WHY_MAX] = "the rest of it is less than the marker writes";
 	int rc;
 
 	if (!limit)
 		return 0;
 	run_path(keeper, command, "budget", path);
 	rc = budget_open(path, command->run_tag, limit, command->written_bytes, &keeper->budget, why);
-	if (rc < 0) {
+	if (rc == 0 && !budget_charge(keeper->budget, edges_bytes(keeper, command)))
+		rc = -EDQUOT;
+	if (rc < 0)
 		(void)snprintf(reply->why, sizeof(reply->why), "write-budget: %s", why);
-		return rc;
-	}
-	/* A new run's marker and the emptied end of the drive, before and after the discard. */
-	if (!command->goal_bytes && target_get_facts(keeper->target)->is_device)
-		(void)budget_take(keeper->budget, 4ULL * TARGET_DEVICE_EDGE_BYTES, TARGET_DEVICE_EDGE_BYTES);
-	return 0;
+	return rc;
+}
+
+/* Of a new run that did not come to be. */
+static void budget_drop(const struct keeper *keeper, const struct keeper_command *command)
+{
+	char path[PATH_LENGTH];
+
+	run_path(keeper, command, "budget", path);
+	if (!command->goal_bytes)
+		(void)unlink(path);
 }
 
 static int opened_check(
@@ -194,15 +208,15 @@ static int do_open(struct keeper *keeper, const struct keeper_command *command, 
 		.run_id = command->run_id,
 		.goal_bytes = command->goal_bytes,
 	};
-	int rc = target_open(&request, &keeper->target, reply->why);
+	int rc = budget_begin(keeper, command, reply);
 
-	if (rc < 0)
-		return rc;
-	rc = opened_check(keeper, command, reply);
 	if (rc == 0)
-		rc = budget_begin(keeper, command, reply);
+		rc = target_open(&request, &keeper->target, reply->why);
+	if (rc == 0)
+		rc = opened_check(keeper, command, reply);
 	if (rc < 0) {
 		do_close(keeper);
+		budget_drop(keeper, command);
 		return rc;
 	}
 	reply->answer = KEEPER_OPENED;

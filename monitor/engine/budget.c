@@ -229,6 +229,18 @@ void budget_return(struct budget *budget, uint64_t bytes)
 	(void)atomic_fetch_sub(&budget->page->spent_bytes, bytes);
 }
 
+bool budget_charge(struct budget *budget, uint64_t bytes)
+{
+	uint64_t limit = atomic_load(&budget->page->limit_bytes);
+	uint64_t spent = atomic_load(&budget->page->spent_bytes);
+
+	do {
+		if (spent > limit || limit - spent < bytes)
+			return false;
+	} while (!atomic_compare_exchange_weak(&budget->page->spent_bytes, &spent, spent + bytes));
+	return true;
+}
+
 uint64_t budget_spent_bytes(const struct budget *budget)
 {
 	return atomic_load(&budget->page->spent_bytes);

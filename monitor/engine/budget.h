@@ -26,6 +26,8 @@ void budget_close(struct budget *budget); /* NULL is fine; only when no engine u
  * end, so that all who take come to it together. */
 uint64_t budget_take(struct budget *budget, uint64_t want_bytes, uint64_t unit_bytes);
 void budget_return(struct budget *budget, uint64_t bytes);
+/* All of it or nothing, for what is written besides the engines: false when not so much is left. */
+bool budget_charge(struct budget *budget, uint64_t bytes);
 uint64_t budget_spent_bytes(const struct budget *budget);
 
 #endif

@@ -210,10 +210,8 @@ static bool fill_pick(struct worker *worker, uint64_t *offset, uint32_t *bytes)
 		left = worker->fill_limit_bytes - at;
 	if (left > ENGINE_FILL_BYTES)
 		left = ENGINE_FILL_BYTES;
-	if (!write_charge(worker, (uint32_t)left)) {
-		worker->fill_limit_bytes = at;
+	if (!write_charge(worker, (uint32_t)left))
 		return false;
-	}
 	if (job->before_file && at / job->file_bytes >= worker->fill_file) {
 		worker->fill_file = (unsigned)(at / job->file_bytes) + 1;
 		job->before_file(job->before_file_arg, worker->fill_file - 1);
@@ -709,7 +707,7 @@ int worker_init(struct worker *worker, struct engine *engine, unsigned index, un
 	worker->idle = calloc(depth, sizeof(*worker->idle));
 	worker->hashes = calloc(depth * hashes, sizeof(*worker->hashes));
 	if (!worker->arena || !worker->slots || !worker->group || !worker->completions ||
-		!worker->busy_offsets || !worker->hashes)
+		!worker->busy_offsets || !worker->idle || !worker->hashes)
 		return -ENOMEM;
 	(void)madvise(worker->arena, worker->arena_bytes, MADV_HUGEPAGE);
 	memset(worker->arena, 0, worker->arena_bytes);

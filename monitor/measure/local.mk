@@ -5,6 +5,7 @@ libdrivesoak_a_SOURCES += \
 	monitor/measure/sampler.c monitor/measure/sampler.h \
 	monitor/measure/tick.c monitor/measure/tick.h \
 	monitor/measure/sample_columns.c monitor/measure/sample_columns.h \
+	monitor/measure/endurance.h \
 	monitor/measure/status.c monitor/measure/status.h monitor/measure/status_json.c monitor/measure/status_json.h \
 	monitor/measure/summary.c monitor/measure/summary.h \
 	monitor/measure/summary_json.c

@@ -39,7 +39,8 @@ static const struct {
 	{ "backing_inode", offsetof(struct claim, identity.backing_inode) },
 	{ "armed_ms", offsetof(struct claim, armed_ms) },
 	{ "expires_ms", offsetof(struct claim, expires_ms) },
-	{ "digest", offsetof(struct claim, digest) },
+	{ "digest", offsetof(struct claim, contents.digest) },
+	{ "nonzero_ppm", offsetof(struct claim, contents.nonzero_ppm) },
 };
 
 #define TEXT_FIELDS   (sizeof(text_fields) / sizeof(text_fields[0]))
@@ -293,8 +294,8 @@ static int refuse(char *why, const char *what)
 	return -EPERM;
 }
 
-int claim_judge(const struct claim *claim, const struct identity *identity, uint64_t digest,
-	const char *run_id, bool is_new, int64_t now_ms, char *why)
+int claim_judge(const struct claim *claim, const struct identity *identity,
+	const struct claim_contents *contents, const char *run_id, bool is_new, int64_t now_ms, char *why)
 {
 	bool is_taken = claim->run[0] != '\0', is_own = is_taken && strcmp(claim->run, run_id) == 0;
 
@@ -307,7 +308,8 @@ int claim_judge(const struct claim *claim, const struct identity *identity, uint
 	/* One from further ahead than its own life was made under a wrong clock: its age is not known. */
 	if (!is_own && (now_ms >= claim->expires_ms || now_ms + CLAIM_TTL_MS < claim->armed_ms))
 		return refuse(why, "was armed more than 24 h ago: the claim has expired");
-	if (digest != claim->digest)
+	if (contents && (contents->digest != claim->contents.digest ||
+				contents->nonzero_ppm > claim->contents.nonzero_ppm + CLAIM_NEW_DATA_PPM))
 		return refuse(why, "holds other data than when it was armed");
 	return 0;
 }

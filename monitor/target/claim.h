@@ -15,13 +15,23 @@
 #define CLAIM_EDGE_BYTES (1u << 20) /* what is saved of each end */
 #define CLAIM_WHY_MAX	 512
 
+/* So much more of the samples may be non-zero than at arming: a drive may give what it likes for blocks that hold
+ * nothing. */
+#define CLAIM_NEW_DATA_PPM 1000
+
+/* What the drive held, as far as consent was given for it. */
+struct claim_contents {
+	uint64_t digest;      /* guard_contents.digest */
+	uint64_t nonzero_ppm; /* guard_contents.nonzero_share */
+};
+
 struct claim {
 	char drive[65];
 	struct identity identity;
 	int64_t armed_ms, expires_ms;
-	uint64_t digest; /* guard_contents.digest at arming */
-	char by[96];	 /* "uid 0 (root)" */
-	char run[64];	 /* the run that took it over; "": none yet */
+	struct claim_contents contents; /* at arming */
+	char by[96];			/* "uid 0 (root)" */
+	char run[64];			/* the run that took it over; "": none yet */
 };
 
 /* -ENOENT without one; -EBADMSG when damaged; @why says what to do. */
@@ -32,9 +42,10 @@ int claim_save_edges(
 	const char *state_directory, const char *drive, int fd, uint64_t capacity_bytes, char *why);
 int claim_remove(const char *state_directory, const char *drive, char *why);
 
-/* May @run_id start (is_new) or go on with this claim on the drive @identity, at @now_ms? 0, or -EPERM with @why: of
- * another drive, expired, taken over by another run, other contents than were shown at arming. */
-int claim_judge(const struct claim *claim, const struct identity *identity, uint64_t digest,
-	const char *run_id, bool is_new, int64_t now_ms, char *why);
+/* May @run_id start (@is_new) or go on with this claim on the drive @identity, at @now_ms? @contents: what is on it now;
+ * NULL: that is known to be the run's own. 0, or -EPERM with @why: of another drive, expired, taken over by another run,
+ * other contents than were shown at arming. */
+int claim_judge(const struct claim *claim, const struct identity *identity,
+	const struct claim_contents *contents, const char *run_id, bool is_new, int64_t now_ms, char *why);
 
 #endif

@@ -181,6 +181,14 @@ int device_inspect(const struct config_drive *drive, const char *state_directory
 	return guard_report_is_refused(&out->report) ? refuse(why, -EPERM, out->node, &out->report) : 0;
 }
 
+struct claim_contents device_claim_contents(const struct device_inspection *inspection)
+{
+	return (struct claim_contents){
+		.digest = inspection->contents.digest,
+		.nonzero_ppm = (uint64_t)(inspection->contents.nonzero_share * 1e6),
+	};
+}
+
 void device_inspect_end(struct device_inspection *inspection)
 {
 	if (inspection->fd >= 0)
@@ -297,6 +305,7 @@ static int edges_write(struct device *device, char *why)
 static int claim_judge_new(const struct target_request *request, const struct claim *claim,
 	const struct device_inspection *inspection, char *why)
 {
+	const struct claim_contents contents = device_claim_contents(inspection);
 	struct guard_report blank = { 0 };
 	char run[64];
 
@@ -304,11 +313,11 @@ static int claim_judge_new(const struct target_request *request, const struct cl
 		marker_read(inspection->fd, run, sizeof(run)) == 0) {
 		guard_check_contents(inspection->fd, inspection->identity.capacity_bytes, NULL, &blank);
 		if (strcmp(run, claim->run) == 0 || blank.count == 0)
-			return claim_judge(claim, &inspection->identity, claim->digest, request->run_id, true,
+			return claim_judge(claim, &inspection->identity, NULL, request->run_id, true,
 				clock_wall_ms(), why);
 	}
-	return claim_judge(claim, &inspection->identity, inspection->contents.digest,
-		request->run_id ? request->run_id : "", true, clock_wall_ms(), why);
+	return claim_judge(claim, &inspection->identity, &contents, request->run_id ? request->run_id : "",
+		true, clock_wall_ms(), why);
 }
 
 static int claim_check(const struct target_request *request, const struct device_inspection *inspection,
@@ -323,7 +332,7 @@ static int claim_check(const struct target_request *request, const struct device
 		rc = claim_judge_new(request, claim, inspection, words);
 		return rc < 0 ? target_why(why, -EPERM, request->drive->device, "", words) : 0;
 	}
-	rc = claim_judge(claim, &inspection->identity, 0, request->run_id, false, clock_wall_ms(), words);
+	rc = claim_judge(claim, &inspection->identity, NULL, request->run_id, false, clock_wall_ms(), words);
 	if (rc < 0)
 		return target_why(why, -EPERM, request->drive->device, "", words);
 	rc = marker_read(inspection->fd, run, sizeof(run));

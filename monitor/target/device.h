@@ -5,6 +5,7 @@
 #ifndef DRIVESOAK_DEVICE_H
 #define DRIVESOAK_DEVICE_H
 
+#include "target/claim.h"
 #include "target/guard.h"
 #include "target/target.h"
 
@@ -22,6 +23,8 @@ struct device_inspection {
  * all hard findings; soft ones are in the report. Takes GUARD_LOOKS - 1 pauses. device_inspect_end() in any case. */
 int device_inspect(const struct config_drive *drive, const char *state_directory,
 	struct device_inspection *out, char *why);
+/* Of an inspection: what consent is given for. */
+struct claim_contents device_claim_contents(const struct device_inspection *inspection);
 void device_inspect_end(struct device_inspection *inspection);
 
 /* How much a run of @drive would write there. -ENOSPC, -EINVAL with @why. */

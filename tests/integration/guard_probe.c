@@ -106,7 +106,7 @@ static int claim_change(const char *folder, const char *drive, const char *what)
 	else if (strcmp(what, "other-drive") == 0)
 		(void)snprintf(claim.identity.serial, sizeof(claim.identity.serial), "loop:/other.img");
 	else if (strcmp(what, "other-contents") == 0)
-		claim.digest ^= 1;
+		claim.contents.digest ^= 1;
 	else if (strcmp(what, "other-run") == 0)
 		(void)snprintf(claim.run, sizeof(claim.run), "cand-of-yesterday");
 	else

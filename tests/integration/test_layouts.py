@@ -11,7 +11,7 @@ import subprocess
 
 import fixtures
 from harness import CLIENT, DAEMON, MIB, Service, Skip, main, run, work_folder
-from layouts import DANGEROUS, LEGITIMATE, PROBE, SIGNED, Bench
+from layouts import DANGEROUS, DISK_BYTES, LEGITIMATE, PROBE, SIGNED, Bench
 
 WORKERS = 4
 
@@ -296,6 +296,11 @@ def _(bench):
 @after_arming("a partition table made after arming", "holds other data")
 def _(bench):
     bench.sign("gpt-backup-only")
+
+
+@after_arming("data in the middle that came after arming", "holds other data")
+def _(bench):
+    bench.write(DISK_BYTES // 2, MIB)
 
 
 @after_arming("grown after arming", "another drive")

@@ -41,3 +41,8 @@ unit_programs += tests/unit/test_soak
 tests_unit_test_soak_SOURCES = tests/unit/test_soak.c $(conductor_sources)
 tests_unit_test_soak_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_soak_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_claim
+tests_unit_test_claim_SOURCES = tests/unit/test_claim.c
+tests_unit_test_claim_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_claim_LDADD = $(LDADD) $(CMOCKA_LIBS)

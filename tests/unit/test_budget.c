@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -96,6 +97,26 @@ static void test_shares_are_whole_units_within_the_limit(void **state)
 		assert_int_equal(unlink(PATH), 0);
 	}
 	budget_close(NULL);
+}
+
+static void test_a_charge_is_all_or_nothing(void **state)
+{
+	struct budget *budget = budget_make(10 * MIB, 0);
+
+	(void)state;
+	assert_true(budget_charge(budget, 4 * MIB));
+	assert_int_equal(budget_spent_bytes(budget), 4 * MIB);
+	assert_false(budget_charge(budget, 6 * MIB + 1));
+	assert_false(budget_charge(budget, UINT64_MAX));
+	assert_int_equal(budget_spent_bytes(budget), 4 * MIB);
+	assert_true(budget_charge(budget, 6 * MIB));
+	assert_true(budget_charge(budget, 0));
+	assert_false(budget_charge(budget, 1));
+	budget_close(budget);
+	budget = budget_make(5 * MIB, 0); /* lowered below what was spent */
+	assert_false(budget_charge(budget, 0));
+	assert_int_equal(budget_spent_bytes(budget), 10 * MIB);
+	budget_close(budget);
 }
 
 enum { TAKERS = 8, ROUNDS = 20000 };
@@ -344,7 +365,7 @@ static int null_reap_troubled(
 	return count;
 }
 
-enum { FILES = 4 };
+enum { FILES = 4, THREADS = 3 };
 
 struct stand {
 	int fds[FILES];
@@ -383,7 +404,7 @@ static void stand_init(struct stand *stand, const struct ring_ops *ops)
 		.file_bytes = 2 * MIB,
 		.to_bytes = FILES * 2 * MIB,
 		.block_bytes = UNIT,
-		.threads = 3,
+		.threads = THREADS,
 		.queue_depth = 16,
 		.ops = &stand->ops,
 		.run_tag = 1,
@@ -622,11 +643,77 @@ static void test_a_fill_that_just_fits_ends_as_any_other(void **state)
 	stand_fini(&stand);
 }
 
+/* Passed on, by all processes together. */
+static _Atomic uint64_t *shared_bytes;
+
+static void null_queue_shared(struct ring *ring, const struct ring_request *request)
+{
+	atomic_fetch_add(shared_bytes, request->bytes);
+	null_ops.queue(ring, request);
+}
+
+static struct engine *engine_at_rate(
+	struct stand *stand, const struct ring_ops *ops, uint64_t limit_bytes, double requests_per_s)
+{
+	stand_init(stand, ops);
+	stand->job.requests_per_s = requests_per_s;
+	stand->job.budget = budget_make(limit_bytes, atomic_load(shared_bytes));
+	return engine_make(&stand->job);
+}
+
+static void test_twenty_kills_do_not_exceed_the_limit(void **state)
+{
+	const uint64_t limit = 500 * MIB;
+	static struct engine_totals totals;
+	struct ring_ops ops = null_ops;
+	struct engine *engine;
+	struct stand stand;
+	uint64_t shares = 0;
+
+	(void)state;
+	shared_bytes = mmap(
+		NULL, sizeof(*shared_bytes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(shared_bytes != MAP_FAILED);
+	ops.queue = null_queue_shared;
+	for (unsigned round = 0; round < 20; round++) {
+		uint64_t before = atomic_load(shared_bytes);
+		int status;
+		pid_t child = fork();
+
+		if (child == 0) {
+			(void)engine_at_rate(&stand, &ops, limit, 5000);
+			(void)pause();
+		}
+		for (unsigned i = 0; i < 20000 && atomic_load(shared_bytes) == before; i++)
+			(void)usleep(100);
+		assert_true(atomic_load(shared_bytes) > before);
+		(void)usleep(round * 977 % 9000);
+		assert_int_equal(kill(child, SIGKILL), 0);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status));
+		shares += THREADS * BUDGET_SHARE_BYTES;
+	}
+	engine = engine_at_rate(&stand, &ops, limit, 0);
+	assert_true(budget_spent_bytes(stand.job.budget) >= atomic_load(shared_bytes));
+	for (unsigned i = 0; i < 20000 && !atomic_load(&stand.ends); i++)
+		(void)usleep(1000);
+	assert_true(engine_budget_spent(engine));
+	assert_true(engine_stop(engine, 5 * NS_PER_S));
+	engine_read(engine, &totals);
+	engine_free(engine);
+	assert_true(totals.write_bytes > 0);
+	assert_in_range(atomic_load(shared_bytes), limit - shares - THREADS * BUDGET_SHARE_BYTES, limit);
+	budget_close(stand.job.budget);
+	stand_fini(&stand);
+	(void)munmap(shared_bytes, sizeof(*shared_bytes));
+}
+
 int main(void)
 {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, folder_make, folder_remove)
 	static const struct CMUnitTest tests[] = {
 		CASE(test_shares_are_whole_units_within_the_limit),
+		CASE(test_a_charge_is_all_or_nothing),
 		CASE(test_a_crowd_never_holds_more_than_the_limit),
 		CASE(test_what_was_spent_is_kept_whatever_the_limit_is),
 		CASE(test_a_kill_loses_nothing_and_at_most_the_shares),
@@ -636,6 +723,7 @@ int main(void)
 		CASE(test_soaks_write_the_limit_and_not_a_byte_more),
 		CASE(test_what_is_submitted_again_is_charged_once_and_what_fails_is_charged),
 		CASE(test_a_stop_gives_the_shares_back),
+		CASE(test_twenty_kills_do_not_exceed_the_limit),
 		CASE(test_reads_cost_nothing),
 		CASE(test_a_fill_that_runs_out_is_cancelled_where_it_stands),
 		CASE(test_a_fill_that_just_fits_ends_as_any_other),

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -196,7 +195,6 @@ static void test_a_target_behind_its_marker(void **state)
 	struct engine_job job;
 	struct engine *engine;
 	struct engine_fill_end end;
-	struct stat info;
 
 	(void)state;
 	files_open(&fixture);
@@ -232,8 +230,7 @@ static void test_a_target_behind_its_marker(void **state)
 		}
 	}
 	assert_int_equal(end.done_bytes, FILE_BYTES);
-	assert_int_equal(fstat(fixture.fds[0], &info), 0);
-	assert_int_equal(info.st_size, base + FILE_BYTES);
+	assert_int_equal(lseek(fixture.fds[0], 0, SEEK_END), base + FILE_BYTES);
 	free(sector);
 	files_close(&fixture);
 }

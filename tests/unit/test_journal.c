@@ -601,13 +601,17 @@ static void test_an_older_schema_is_read_as_it_is_and_brought_up_to_date_by_a_wr
 {
 	struct sample old = old_sample(), fresh = fixture_sample(FIXTURE_START_MS + 10000, 10, 2);
 	struct journal *reader, *journal;
-	struct run_record run;
+	struct run_record run, read;
 
 	(void)state;
 	make_old(1);
 	fixture_run(&run, "evo", 10);
 	reader = open_journal(true);
 	check_last(reader, &old);
+	assert_int_equal(journal_get_run(reader, run.id, &read), 0);
+	assert_int_equal(read.progress.fill_done_bytes, run.progress.fill_done_bytes);
+	assert_int_equal(read.progress.fill_durable_bytes, 0);
+	assert_int_equal(read.progress.probe_step, 0);
 	journal = open_journal(false);
 	check_last(journal, &old);
 	assert_int_equal(journal_put_sample(journal, run.id, &fresh), 0);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* endurance.h - what a run did to the drive, from its health readings: the unit of its host-write counter, the write
+ * amplification, the life that was consumed and what is left. DESIGN.md section 7; a figure that the readings can't
+ * carry is "not enough data", never a guess. Pure; one thread. */
+#ifndef DRIVESOAK_ENDURANCE_H
+#define DRIVESOAK_ENDURANCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "run/run.h"
+
+#define ENDURANCE_HOW_MAX 256
+
+/* One reading as far as it matters here; unknown is UINT64_MAX or NAN. */
+struct endurance_point {
+	int64_t t_ms;
+	enum run_phase phase;
+	uint64_t host_raw;	 /* the drive's counter, in a unit to be found */
+	uint64_t media_raw;	 /* to the flash */
+	double media_unit_bytes; /* NAN: as host_raw's, when media_shares_unit */
+	bool media_shares_unit;
+	double percent_used;
+	uint64_t disk_written_bytes; /* by all, of the block device's counters */
+	uint64_t own_written_bytes;  /* by this run */
+	double read_ms;		     /* how long the reading took: the counters are of a moment within it */
+};
+
+struct endurance_interval {
+	double value, low, high;     /* NAN: not enough data */
+	char how[ENDURANCE_HOW_MAX]; /* in words: from what, or why not */
+};
+
+struct endurance_unit {
+	uint64_t bytes;	    /* 0: not known */
+	bool other_writers; /* more than 2 % beside ours */
+	bool foreign;	    /* no unit fits: the health may be another disk's */
+	char how[ENDURANCE_HOW_MAX];
+};
+
+/* The candidates: 512, 512000, 1 MiB, 32 MiB, 1 GiB, 10^9 and @logical_block_bytes. */
+void endurance_find_unit(const struct endurance_point *points, size_t count, uint32_t logical_block_bytes,
+	uint64_t stated_unit_bytes, struct endurance_unit *out);
+/* Of the run, or of one phase (PHASE_COUNT: all). A counter that goes backwards starts a new base. */
+void endurance_waf(const struct endurance_point *points, size_t count, uint64_t host_unit_bytes,
+	enum run_phase phase, struct endurance_interval *out);
+/* Percent of life used by the run, and host bytes left at its rate, from the moments percent-used steps. */
+void endurance_life(const struct endurance_point *points, size_t count, uint64_t host_unit_bytes,
+	struct endurance_interval *percent_per_tb, struct endurance_interval *bytes_left);
+/* @bytes_left at a rate: seconds. */
+void endurance_life_at(
+	const struct endurance_interval *bytes_left, double bytes_per_s, struct endurance_interval *seconds);
+
+#endif
