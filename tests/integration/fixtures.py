@@ -276,6 +276,8 @@ LEGITIMATE = [
      "etc/mdadm/mdadm.conf: # mdadm|DEVICE partitions containers|HOMEHOST <system>|ARRAY /dev/md/0 UUID=aa:bb:cc:dd\n"
      "etc/fstab+: # /dev/sdb1 was here|tmpfs /tmp tmpfs defaults 0 0|server:/export /nfs nfs defaults 0 0|"
      "/swapfile none swap sw 0 0|/dev/disk/by-id/ata-Other_SERIAL-SDX /x ext4 defaults 0 0"),
+    ("another drive whose link has this serial in it", "sdb",
+     "dev/disk/by-id/ata-Twin_SERIAL-SDB2 -> ../../sda\netc/fstab+: /dev/disk/by-id/ata-Twin_SERIAL-SDB2 /x ext4 d 0 0"),
     ("a pattern of DEVICE", "sdb", "etc/mdadm/mdadm.conf: DEVICE /dev/sd* /dev/nvme*"),
     ("no fstab and no swap", "sdb", "etc/fstab !\nproc/swaps !"),
     ("open elsewhere", "sdb", PROCESS + "proc/9000812/fd/7 -> /dev/sda\nproc/9000812/fd/8 -> /dev/sg0\n"
