@@ -79,10 +79,10 @@ static int open_exclusively(const char *name, const char *node, int flags, bool 
 	struct guard_report report = { 0 };
 	int fd = open_once(node, flags);
 
-	while (fd == -EBUSY && clock_mono_ns() < until_ns) {
+	while (fd == -EBUSY) {
 		report = (struct guard_report){ 0 };
 		guard_check_openers("", name, 1, 0, &report);
-		if (guard_report_is_refused(&report))
+		if (guard_report_is_refused(&report) || clock_mono_ns() >= until_ns)
 			break;
 		(void)nanosleep(&pause, NULL);
 		fd = open_once(node, flags);
