@@ -20,7 +20,7 @@ def probe(path, *options):
     """([hard], [soft]) of the guard alone. Three looks at openers, closer together than in the service."""
     answer = subprocess.run([PROBE, "--pause", "250", *options, str(path)], check=False, capture_output=True, text=True)
     lines = answer.stdout.splitlines()
-    assert answer.returncode in (0, 1, 2), answer
+    assert answer.returncode in (0, 1, 2) and not answer.stderr, answer
     return ([line[5:] for line in lines if line.startswith("hard ")],
             [line[5:] for line in lines if line.startswith("soft ")])
 
