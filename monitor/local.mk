@@ -16,7 +16,7 @@ include monitor/measure/local.mk
 include monitor/archive/local.mk
 sbin_PROGRAMS += drivesoakd
 # The conductor and its keepers: of the service, and of the tests that drive them without it.
-conductor_sources = monitor/keeper.c monitor/keeper.h monitor/prober.c monitor/prober.h monitor/stamps.c monitor/stamps.h \
+conductor_sources = monitor/keeper.c monitor/keeper.h monitor/healthgate.c monitor/healthgate.h monitor/prober.c monitor/prober.h monitor/stamps.c monitor/stamps.h \
 	monitor/soak.c monitor/soak.h monitor/soak_private.h \
 	monitor/soak_absent.c monitor/soak_begin.c monitor/soak_control.c monitor/soak_drive.c monitor/soak_health.c monitor/soak_host.c monitor/soak_interval.c \
 	monitor/soak_probe.c monitor/soak_status.c monitor/soak_verify.c

@@ -51,18 +51,15 @@ enum prober_way prober_way_of(const char *probe, const struct blockdev *disk, ch
 	return PROBER_NONE;
 }
 
-static int read_health(const struct prober_question *question, struct reading *reading)
+int prober_read(enum prober_way way, const char *node, const char *type, struct reading *out)
 {
-	char node[48];
-
-	(void)snprintf(node, sizeof(node), "/dev/%s", question->disk);
-	switch (question->way) {
+	switch (way) {
 	case PROBER_NVME:
-		return reading_read_nvme(node, reading);
+		return reading_read_nvme(node, out);
 	case PROBER_ATA:
-		return reading_read_ata(node, reading);
+		return reading_read_ata(node, out);
 	case PROBER_SMARTCTL:
-		return reading_read_smartctl(node, question->type, reading);
+		return reading_read_smartctl(node, type, out);
 	default:
 		return -ENOTSUP;
 	}
@@ -72,14 +69,16 @@ static void look(const struct prober_question *question, struct prober_answer *a
 {
 	struct blockdev_counters counters;
 	uint64_t from_ns = clock_mono_ns();
+	char node[48];
 
+	(void)snprintf(node, sizeof(node), "/dev/%s", question->disk);
 	*answer = (struct prober_answer){
 		.question = *question, .rc = -ENOMEM, .disk_written_bytes = UINT64_MAX
 	};
 	answer->reading = malloc(sizeof(*answer->reading));
 	if (answer->reading) {
 		reading_init(answer->reading);
-		answer->rc = read_health(question, answer->reading);
+		answer->rc = prober_read(question->way, node, question->type, answer->reading);
 		answer->reading->t_ms = clock_wall_ms();
 	}
 	answer->took_ns = clock_mono_ns() - from_ns;

@@ -35,6 +35,9 @@ struct prober;
 /* How @probe of the config ("auto", "nvme", "ata", "none", "smartctl:TYPE") reads the disk @disk; @type gets the TYPE. */
 enum prober_way prober_way_of(const char *probe, const struct blockdev *disk, char *type, size_t type_size);
 
+/* Read now, on the caller's thread: 0 or -errno with the reading's notes. @node: "/dev/sda". */
+int prober_read(enum prober_way way, const char *node, const char *type, struct reading *out);
+
 /* @wake is called from the prober's thread when an answer is there. 0 or -errno. */
 int prober_new(void (*wake)(void *), void *wake_arg, struct prober **out);
 /* End the thread; false when it still hangs in the drive after @timeout_ns: it is then left alone. NULL is fine. */

@@ -60,8 +60,8 @@ struct health_watch {
 	enum prober_way way; /* PROBER_NONE: not read */
 	char disk[32], type[64];
 	uint32_t logical_block_bytes; /* 0: not known */
-	uint64_t next_ns, read_ns; /* monotonic: when it is due, when it was read */
-	int64_t read_ms;	   /* wall clock; INT64_MIN: never */
+	uint64_t next_ns, read_ns;    /* monotonic: when it is due, when it was read */
+	int64_t read_ms;	      /* wall clock; INT64_MIN: never */
 	bool is_due;
 	bool was_polling;			/* a reading was begun in this interval */
 	unsigned failures;			/* in a row; bounded */

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "healthgate.h"
 #include "prober.h"
 
 static void test_the_way_follows_the_config_and_the_transport(void **state)
@@ -41,6 +42,55 @@ static void test_the_way_follows_the_config_and_the_transport(void **state)
 		if (prober_way_of(rows[i].probe, &disk, type, sizeof(type)) != rows[i].way)
 			fail_msg("%s on %s", rows[i].probe, rows[i].transport);
 		assert_string_equal(type, rows[i].type);
+	}
+}
+
+static void test_who_needs_a_budget(void **state)
+{
+	static const struct {
+		const char *what;
+		int used, spare, threshold, warning; /* -1: unknown */
+		bool has_budget;
+		int rc;
+		const char *why;
+	} rows[] = {
+		{ "a good drive", 10, 100, 10, 0, false, 0, NULL },
+		{ "at the limit", 80, 15, 10, 0, false, 0, NULL },
+		{ "worn", 81, 100, 10, 0, false, -EPERM, "81 % of the drive's rated life" },
+		{ "worn, with a budget", 120, 100, 10, 0, true, 0, NULL },
+		{ "spare near its threshold", 10, 14, 10, 0, false, -EPERM, "spare is at 14 %" },
+		{ "spare and threshold not reported", 10, 0, 0, 0, false, 0, NULL },
+		{ "no wear", -1, 100, 10, 0, false, -EPERM, "wear can't be read" },
+		{ "no wear, with a budget", -1, -1, -1, -1, true, 0, NULL },
+		{ "read-only", 10, 100, 10, 8, true, -EPERM, "read-only" },
+		{ "hot only", 10, 100, 10, 2, false, 0, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char why[HEALTHGATE_WHY_MAX] = "";
+		struct reading reading;
+
+		reading_init(&reading);
+		if (rows[i].used >= 0)
+			reading_set(&reading, READING_PERCENT_USED, rows[i].used);
+		if (rows[i].spare >= 0)
+			reading_set(&reading, READING_SPARE_PCT, rows[i].spare);
+		if (rows[i].threshold >= 0)
+			reading_set(&reading, READING_SPARE_THRESHOLD_PCT, rows[i].threshold);
+		if (rows[i].warning >= 0)
+			reading_set(&reading, READING_CRITICAL_WARNING, rows[i].warning);
+		if (healthgate_judge(&reading, rows[i].has_budget, why) != rows[i].rc)
+			fail_msg("%s: %s", rows[i].what, why);
+		if (rows[i].why && !strstr(why, rows[i].why))
+			fail_msg("%s: says %s", rows[i].what, why);
+		reading_fini(&reading);
+	}
+	{
+		char why[HEALTHGATE_WHY_MAX];
+
+		assert_int_equal(healthgate_judge(NULL, false, why), -EPERM);
+		assert_int_equal(healthgate_judge(NULL, true, why), 0);
 	}
 }
 
@@ -120,6 +170,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_way_follows_the_config_and_the_transport),
+		cmocka_unit_test(test_who_needs_a_budget),
 		cmocka_unit_test(test_a_drive_that_is_not_there_is_answered),
 		cmocka_unit_test(test_pages_are_packed_and_unpacked),
 	};
