@@ -145,6 +145,19 @@ int health_endurance_read(struct journal *journal, const char *run, struct healt
 	return rc;
 }
 
+int health_add_figures(struct journal *journal, const char *run, struct summary_figures *figures)
+{
+	struct health_endurance *endurance = malloc(sizeof(*endurance));
+	int rc = endurance ? health_endurance_read(journal, run, endurance) : -ENOMEM;
+
+	if (rc == 0) {
+		figures->waf = endurance->waf.value;
+		figures->percent_used_delta = endurance->last_percent_used - endurance->first_percent_used;
+	}
+	free(endurance);
+	return rc;
+}
+
 static void put_interval(struct json *json, const char *key, const struct endurance_interval *interval)
 {
 	json_key(json, key);

@@ -7,6 +7,7 @@
 #include "archive/journal.h"
 #include "base/text.h"
 #include "measure/endurance.h"
+#include "measure/summary.h"
 
 /* What the conductor puts into the fields of a reading beside the decoded ones, and what comes back out of them. */
 #define HEALTH_PHASE	     "phase"
@@ -25,6 +26,9 @@ struct health_endurance {
 
 /* 0 with @out of a run, also without readings; -ENOENT, or as journal.h. */
 int health_endurance_read(struct journal *journal, const char *run, struct health_endurance *out);
+
+/* Put wear and write amplification, which a run need not have, into @figures. */
+int health_add_figures(struct journal *journal, const char *run, struct summary_figures *figures);
 
 /* {"readings":[...],"unit":{...},"waf":{...},"phases":{...},"life":{...}} as in API.md. */
 int health_json(struct journal *journal, const char *run, struct text *out);
