@@ -13,3 +13,9 @@ tests_unit_test_reading_live_SOURCES = tests/unit/test_reading_live.c $(reading_
 tests_unit_test_reading_live_CPPFLAGS = $(reading_cppflags)
 tests_unit_test_reading_live_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_reading_live_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_decode
+tests_unit_test_decode_SOURCES = tests/unit/test_decode.c $(reading_fixture) $(tree_fixture)
+tests_unit_test_decode_CPPFLAGS = $(reading_cppflags)
+tests_unit_test_decode_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_decode_LDADD = $(LDADD) $(CMOCKA_LIBS)
