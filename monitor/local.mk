@@ -6,6 +6,7 @@ libdrivesoak_a_SOURCES += \
 	monitor/base/sysfs.c monitor/base/sysfs.h \
 	monitor/base/text.c monitor/base/text.h \
 	monitor/base/units.c monitor/base/units.h \
+	monitor/run/pathgroup.c monitor/run/pathgroup.h \
 	monitor/run/run.c monitor/run/run.h \
 	monitor/run/wearplan.c monitor/run/wearplan.h
 include monitor/config/local.mk

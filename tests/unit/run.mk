@@ -46,3 +46,8 @@ unit_programs += tests/unit/test_claim
 tests_unit_test_claim_SOURCES = tests/unit/test_claim.c
 tests_unit_test_claim_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_claim_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_pathgroup
+tests_unit_test_pathgroup_SOURCES = tests/unit/test_pathgroup.c
+tests_unit_test_pathgroup_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_pathgroup_LDADD = $(LDADD) $(CMOCKA_LIBS)
