@@ -9,6 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How long each fills alone, and how long all of them together are looked at; a fill that ends before is as good. */
+#ifndef PATHGROUP_ALONE_S
+#define PATHGROUP_ALONE_S 60
+#endif
+
 #define PATHGROUP_NONE SIZE_MAX
 
 /* A drive together that writes less than this share of what it does alone, or a link that carries more than this share
