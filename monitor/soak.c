@@ -78,6 +78,7 @@ static int on_wake(sd_event_source *source, int fd, uint32_t events, void *arg)
 	}
 	for (size_t i = 0; i < soak->drive_count; i++)
 		drive_take_health(&soak->drives[i]);
+	soak_balance_paths(soak);
 	if (was_refused)
 		end_if_useless(soak);
 	end_if_quiet(soak);
@@ -186,6 +187,8 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
 		for (size_t i = 0; i < soak->drive_count; i++)
 			drive_tick(&soak->drives[i], &answer);
 		soak_plan_health(soak);
+		soak_judge_paths(soak);
+		soak_balance_paths(soak);
 		systemd_note(soak);
 	}
 	clock_note(soak, &answer);
@@ -301,7 +304,8 @@ static int drives_new(struct soak *soak, char *why)
 	const struct config *config = soak->options.config;
 
 	soak->drives = calloc(config->drive_count, sizeof(*soak->drives));
-	if (!soak->drives)
+	soak->members = calloc(config->drive_count, sizeof(*soak->members));
+	if (!soak->drives || !soak->members)
 		return -ENOMEM;
 	for (size_t i = 0; i < config->drive_count; i++) {
 		struct drive *drive = &soak->drives[i];
@@ -426,6 +430,7 @@ bool soak_free(struct soak *soak)
 	sd_event_unref(soak->event);
 	if (soak->wake_fd >= 0)
 		(void)close(soak->wake_fd);
+	free(soak->members);
 	free(soak->drives);
 	free(soak);
 	return true;

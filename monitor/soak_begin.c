@@ -102,7 +102,8 @@ static void course_reset(struct drive *drive)
 	drive->too_many_ns = 0;
 	drive->last_error = 0;
 	drive->last_sample_ms = INT64_MIN;
-	drive->trouble[0] = drive->refusal[0] = '\0';
+	drive->path = (struct path_watch){ 0 };
+	drive->badge[0] = drive->trouble[0] = drive->refusal[0] = '\0';
 	drive->fill_end = (struct engine_fill_end){ 0 };
 	drive->probe = (struct probe_watch){ 0 };
 	drive->sweep = (struct sweep_watch){ 0 };

@@ -17,6 +17,7 @@
 #include "measure/summary.h"
 #include "measure/tick.h"
 #include "prober.h"
+#include "run/pathgroup.h"
 #include "run/run.h"
 #include "soak.h"
 
@@ -78,6 +79,23 @@ enum drive_job {
 	JOB_STOPPING,
 };
 
+/* Which company a drive has while it fills. */
+enum path_mode { PATH_MIXED, PATH_ALONE, PATH_TOGETHER };
+
+/* A drive beside the others of its path (run/pathgroup.h). */
+struct path_watch {
+	enum run_action waiting; /* what it does when it may; NONE: it does not wait for others */
+	char words[256];	 /* of waiting; "" */
+	enum path_mode mode;
+	bool is_whole;	    /* the mode has been the same since the last tick */
+	bool had_turn;	    /* has filled alone, or is about to */
+	bool is_measured;   /* alone, or never will be */
+	bool is_concluded;  /* the run's record says what came of it */
+	bool is_due;	    /* is being concluded */
+	uint64_t ending_ns; /* since when its fill is being stopped or flushed; 0 */
+	struct pathgroup_rate alone, together;
+};
+
 struct drive {
 	struct soak *soak;
 	size_t index;
@@ -118,6 +136,8 @@ struct drive {
 	bool is_looking; /* the keeper was asked whether the target is still there */
 	uint64_t looked_ns;
 	char trouble[STATUS_TEXT_MAX]; /* what it found; "" */
+	struct path_watch path;
+	char badge[STATUS_TEXT_MAX]; /* what lasts of the run's fill beside others; "" */
 
 	/* The running interval. */
 	bool is_sampling;
@@ -149,6 +169,7 @@ struct soak {
 	sd_event_source *tick_timer;
 	struct drive *drives;
 	size_t drive_count;
+	struct pathgroup_member *members; /* one a drive: room for soak_group.c */
 	bool is_stopping;
 	bool stays; /* a drive was opened or a user asked for one: no longer a service that is good for nothing */
 	int exit_code;
@@ -209,6 +230,10 @@ void drive_command(struct drive *drive, const struct keeper_command *command);
 void drive_verb(struct drive *drive, enum keeper_verb verb);
 void drive_set_status(struct drive *drive, enum run_status status, const char *reason); /* and publish it */
 void drive_store(struct drive *drive); /* the run as it is now */
+/* Ask the keeper for the engine of @action, one of those that work. */
+void drive_ask(struct drive *drive, enum run_action action);
+/* Stop the engine, then go on with @then, unless something else was decided before. */
+void drive_halt(struct drive *drive, enum run_action then);
 /* Let run_step() decide on @input and do what it says. */
 void drive_step(struct drive *drive, const struct run_input *input);
 /* The run can't go on. */
@@ -231,6 +256,27 @@ void drive_flush(struct drive *drive, uint64_t fill_done_bytes);
 void drive_look(struct drive *drive);
 /* The run ended while its target was not open. */
 void drive_end_unopened(struct drive *drive);
+
+/* soak_group.c: drives that share a path. */
+/* Its name: the group of the config, or the PCI address of the port; "" for none. */
+const char *drive_path_name(const struct drive *drive);
+bool drive_shares_path(const struct drive *drive, const struct drive *other);
+/* True when @action waits; soak_balance_paths() goes on with it. */
+bool drive_waits_for_path(struct drive *drive, enum run_action action);
+/* After whatever may have changed what a drive does: who must wait stops, who may go on does. */
+void soak_balance_paths(struct soak *soak);
+/* What there is to say of a drive that runs: @reason has STATUS_TEXT_MAX. */
+void drive_running_reason(const struct drive *drive, char *reason);
+
+/* soak_path.c: what the fill alone and together says of the path. */
+/* Take the sample that a tick has just ended. */
+void path_note_sample(struct drive *drive);
+/* Conclude what is complete. */
+void soak_judge_paths(struct soak *soak);
+/* It can't be measured alone, for @blocker is at work. */
+void path_give_up(struct drive *drive, const struct drive *blocker);
+/* Put @host into the run's record; what the record says of the path already stays, and is the drive's badge. */
+void path_keep_record(struct drive *drive, const char *host);
 
 /* Call drive_announce() for every drive as soon as nothing is queued for the archive. */
 void soak_announce_later(struct soak *soak);

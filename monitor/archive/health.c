@@ -205,7 +205,7 @@ static int put_reading(const struct health_record *health, void *arg)
 	return 0;
 }
 
-int health_json(struct journal *journal, const char *run, struct text *out)
+int health_run_json(struct journal *journal, const char *run, struct text *out)
 {
 	struct health_endurance *endurance = malloc(sizeof(*endurance));
 	struct json json;

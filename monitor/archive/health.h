@@ -31,6 +31,6 @@ int health_endurance_read(struct journal *journal, const char *run, struct healt
 int health_add_figures(struct journal *journal, const char *run, struct summary_figures *figures);
 
 /* {"readings":[...],"unit":{...},"waf":{...},"phases":{...},"life":{...}} as in API.md. */
-int health_json(struct journal *journal, const char *run, struct text *out);
+int health_run_json(struct journal *journal, const char *run, struct text *out);
 
 #endif

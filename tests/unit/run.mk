@@ -51,3 +51,8 @@ unit_programs += tests/unit/test_prober
 tests_unit_test_prober_SOURCES = tests/unit/test_prober.c monitor/prober.c monitor/healthgate.c
 tests_unit_test_prober_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_prober_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_pathgroup
+tests_unit_test_pathgroup_SOURCES = tests/unit/test_pathgroup.c
+tests_unit_test_pathgroup_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_pathgroup_LDADD = $(LDADD) $(CMOCKA_LIBS)
