@@ -10,4 +10,4 @@ endif
 
 .PHONY: check-long
 check-long:
-	DRIVESOAK_LONG=1 $(MAKE) check TESTS='$(fault_programs)'
+	DRIVESOAK_LONG=1 $(MAKE) check TESTS='$(fault_programs) $(long_programs)'
