@@ -2,6 +2,7 @@
 #include "soak_private.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -325,6 +326,7 @@ static int drives_new(struct soak *soak, char *why)
 		if (rc == 0)
 			rc = hostload_new("", &drive->hostload);
 		drive->health.read_ms = INT64_MIN;
+		drive->health.first_percent_used = NAN;
 		if (rc == 0)
 			rc = keeper_new(&setup, &drive->keeper);
 		if (rc == 0)

@@ -11,6 +11,8 @@
 
 #include "archive/health.h"
 #include "base/clock.h"
+#include "base/flat.h"
+#include "measure/healthlimit.h"
 
 #define INTERVAL_NVME_NS (60 * NS_PER_S)
 #define INTERVAL_ATA_NS	 (300 * NS_PER_S)
@@ -18,6 +20,9 @@
 #define FRESH_INTERVALS 3
 /* A drive that does not answer is asked more and more rarely. */
 #define BACKOFF_MOST 8
+
+/* How the reason of a run begins that heat has paused: known again after a restart. */
+#define TOO_HOT "too hot: "
 
 /* Counters of which growth during the run is an event. */
 static const struct {
@@ -92,6 +97,29 @@ void drive_begin_health(struct drive *drive)
 	health->next_ns = clock_mono_ns() + interval_of(drive);
 	/* The drive as it was before the run, or before it goes on. */
 	ask(drive, false);
+}
+
+static void recall_value(const char *key, const char *value, void *arg)
+{
+	struct health_watch *health = arg;
+
+	if (strcmp(key, "percent_used") == 0 && value[0] && isnan(health->first_percent_used))
+		health->first_percent_used = strtod(value, NULL);
+}
+
+/* Until the first that tells it. */
+static int recall_reading(const struct health_record *record, void *arg)
+{
+	struct health_watch *health = arg;
+
+	(void)flat_each(record->fields, recall_value, health);
+	return !isnan(health->first_percent_used);
+}
+
+void drive_recall_health(struct drive *drive, struct journal *journal)
+{
+	drive->health.is_too_hot = strncmp(drive->run.reason, TOO_HOT, strlen(TOO_HOT)) == 0;
+	(void)journal_each_health(journal, drive->run.id, INT64_MIN, false, recall_reading, &drive->health);
 }
 
 void drive_end_health(struct drive *drive)
@@ -249,8 +277,82 @@ static void remember(struct drive *drive, const struct reading *reading)
 	health->temp_c = reading_get_double(reading, READING_TEMP_C);
 	health->percent_used = reading_get_double(reading, READING_PERCENT_USED);
 	health->spare_pct = reading_get_double(reading, READING_SPARE_PCT);
+	if (isnan(health->first_percent_used))
+		health->first_percent_used = health->percent_used;
 	health->read_ms = drive_now_ms(drive);
 	health->read_ns = clock_mono_ns();
+}
+
+static void heat_pause(struct drive *drive, const char *text)
+{
+	const struct run_input pause = { .event = RUN_EVENT_PAUSE };
+
+	(void)snprintf(drive->run.reason, sizeof(drive->run.reason), TOO_HOT "%s", text);
+	drive_event(drive, "health", EVENT_CRITICAL, "%s: the run pauses", drive->run.reason);
+	drive->health.is_too_hot = true;
+	drive_step(drive, &pause);
+	drive_store(drive);
+	drive_set_status(drive, RUN_PAUSED, drive->run.reason);
+}
+
+static void heat_resume(struct drive *drive)
+{
+	const struct run_input resume = { .event = RUN_EVENT_RESUME };
+
+	drive->health.is_too_hot = false;
+	/* Somebody ended the pause, or paused it for another reason. */
+	if (drive->run.progress.status != RUN_PAUSED ||
+		strncmp(drive->run.reason, TOO_HOT, strlen(TOO_HOT)) != 0)
+		return;
+	drive->run.reason[0] = '\0';
+	drive_event(drive, "resumed", EVENT_INFO, "cool again at %.0f C", drive->health.temp_c);
+	drive_set_status(drive, RUN_RUNNING, "");
+	drive_step(drive, &resume);
+	drive_store(drive);
+}
+
+static void wear_stop(struct drive *drive, const char *text)
+{
+	/* As with a budget: nothing more is written, what was is verified. */
+	const struct run_input spent = {
+		.event = RUN_EVENT_BUDGET_SPENT,
+		.fill_done_bytes = drive->run.progress.fill_done_bytes,
+	};
+
+	text_copy(drive->run.reason, sizeof(drive->run.reason), text);
+	drive_event(drive, "budget", EVENT_CRITICAL, "%s: nothing more is written", text);
+	drive_step(drive, &spent);
+}
+
+static void keep_limits(struct drive *drive, const struct reading *reading)
+{
+	const enum run_phase phase = drive->run.progress.phase;
+	const struct healthlimit_config config = {
+		.wear_limit_pct = drive->config->wear_limit_pct,
+		.spare_floor_pct = drive->config->spare_floor_pct,
+		.max_temp_c = drive->config->max_temp_c,
+		.is_sata = drive->health.way != PROBER_NVME,
+	};
+	const struct healthlimit_reading now = {
+		.temp_c = reading_get_double(reading, READING_TEMP_C),
+		.critical_temp_c = reading_get_double(reading, READING_CRITICAL_TEMP_C),
+		.percent_used = reading_get_double(reading, READING_PERCENT_USED),
+		.first_percent_used = drive->health.first_percent_used,
+		.spare_pct = reading_get_double(reading, READING_SPARE_PCT),
+		.spare_threshold_pct = reading_get_double(reading, READING_SPARE_THRESHOLD_PCT),
+	};
+	struct healthlimit_answer answer;
+
+	if (!drive->is_open || drive->soak->is_stopping)
+		return;
+	healthlimit_decide(&config, &now, drive->health.is_too_hot, &answer);
+	if (answer.action == HEALTHLIMIT_STOP &&
+		(phase == PHASE_FILL || phase == PHASE_SOAK || phase == PHASE_PROBE))
+		wear_stop(drive, answer.text);
+	else if (answer.action == HEALTHLIMIT_PAUSE && drive->run.progress.status == RUN_RUNNING)
+		heat_pause(drive, answer.text);
+	else if (answer.action == HEALTHLIMIT_GO_ON && drive->health.is_too_hot)
+		heat_resume(drive);
 }
 
 static void note_failure(struct drive *drive, const struct prober_answer *answer)
@@ -288,6 +390,7 @@ static void take(struct drive *drive, const struct prober_answer *answer)
 	note_growth(drive, answer->reading);
 	keep(drive, answer);
 	remember(drive, answer->reading);
+	keep_limits(drive, answer->reading);
 }
 
 void drive_take_health(struct drive *drive)

@@ -67,6 +67,8 @@ struct health_watch {
 	bool was_polling;			/* a reading was begun in this interval */
 	unsigned failures;			/* in a row; bounded */
 	double temp_c, percent_used, spare_pct; /* of the last reading; NAN */
+	double first_percent_used;		/* of the run, across restarts; NAN */
+	bool is_too_hot;			/* the run is paused for it */
 	bool known[READING_FIELD_COUNT];
 	__int128 value[READING_FIELD_COUNT]; /* as last known */
 };
@@ -182,6 +184,8 @@ struct soak {
 
 /* soak_health.c: read once now, and from now on every so often. The target is open. */
 void drive_begin_health(struct drive *drive);
+/* What the run's earlier readings and its reason still say after a restart. */
+void drive_recall_health(struct drive *drive, struct journal *journal);
 /* The run ends: read once more. */
 void drive_end_health(struct drive *drive);
 /* Answers are there. */
