@@ -138,7 +138,8 @@ static int take_interval(struct foreign *foreign, const struct interval *interva
 	point.write_bytes_per_s = write_mib * FOREIGN_MIB;
 	point.read_bytes_per_s = read_mib * FOREIGN_MIB;
 	latency = percentile_of(&point, interval->percent);
-	if (latency)
+	/* Of no request there is no latency, though 0.000 is printed. */
+	if (latency && (write_mib > 0 || read_mib > 0))
 		*latency = interval->latency_ms * 1e6;
 	if (foreign->is_survey) {
 		if (foreign->points == 0)
