@@ -211,6 +211,7 @@ static int recognise(struct foreign *foreign)
 
 	if (!bytes)
 		return fail_file(foreign, -ENOMEM);
+	rewind(foreign->file);
 	length = fread(bytes, 1, CHUNK_BYTES, foreign->file);
 	bytes[length] = '\0';
 	at = strncmp(bytes, byte_order_mark, 3) == 0 ? bytes + 3 : bytes;

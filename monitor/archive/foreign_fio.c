@@ -22,7 +22,7 @@ struct fio {
 	int64_t last_ms[DIRECTIONS], last_bin[DIRECTIONS];
 	bool has_last[DIRECTIONS];
 	int64_t min_ms, max_ms, row_ms;
-	bool has_rows;
+	bool has_rows, is_decided;
 
 	/* After the first pass. */
 	int64_t window_ms, bin_ms, base_ms;
@@ -94,17 +94,18 @@ static int scan_row(struct foreign *foreign, const char *line, struct row *row)
 
 	if (count < 3)
 		return foreign_fail(foreign, "no row of a fio log: time_ms, value, direction, ...");
-	if (count == FIELDS_MAX || (fields[2] > TRIM && count >= 6))
-		fio->has_maximum = true;
+	if (!fio->is_decided)
+		fio->has_maximum = count == FIELDS_MAX || (fields[2] > TRIM && count >= 6);
+	fio->is_decided = true;
 	shift = fio->has_maximum ? 1 : 0;
-	*row = (struct row){ (int64_t)fields[0], fields[1], count > 3 + shift ? fields[3 + shift] : 0,
-		(unsigned)fields[2 + shift] };
+	if (fields[0] > FOREIGN_TIME_MAX * MS_PER_S || fields[1] * 1024 > FOREIGN_BYTES_S_MAX ||
+		fields[3 + shift] > 1e12)
+		return foreign_fail(foreign, "a number that cannot be");
 	if (fields[2 + shift] > TRIM)
 		return foreign_fail(foreign, "direction %.0f: there are 0 (read), 1 (write) and 2 (trim)",
 			fields[2 + shift]);
-	if (fields[0] > FOREIGN_TIME_MAX * MS_PER_S || row->value * 1024 > FOREIGN_BYTES_S_MAX ||
-		row->block_bytes > 1e12)
-		return foreign_fail(foreign, "a number that cannot be");
+	*row = (struct row){ (int64_t)fields[0], fields[1], count > 3 + shift ? fields[3 + shift] : 0,
+		(unsigned)fields[2 + shift] };
 	return 0;
 }
 

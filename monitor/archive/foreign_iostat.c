@@ -265,7 +265,8 @@ static int take_values(struct foreign *foreign, struct device *device, const cha
 		if (iostat->columns[count] == SIZE_MAX)
 			continue;
 		value *= known[iostat->columns[count]].factor;
-		if (value > FOREIGN_BYTES_S_MAX)
+		if (value > FOREIGN_BYTES_S_MAX ||
+			(known[iostat->columns[count]].factor <= 1 && value > 1e12))
 			return foreign_fail(foreign, "%s: a number that cannot be", device->name);
 		device->values[known[iostat->columns[count]].place] = value;
 	}

@@ -10,7 +10,7 @@
 
 #define FOREIGN_MIB	    1048576.0
 #define FOREIGN_DELTAS_MAX  4096
-#define FOREIGN_BYTES_S_MAX 1e14 /* more than this a second is no drive */
+#define FOREIGN_BYTES_S_MAX 1e13 /* more than this a second is no drive */
 /* Seconds since 1970 that are a date (from 1990 on), and not the age of a log. */
 #define FOREIGN_EPOCH_S	 631152000
 #define FOREIGN_TIME_MAX 1e11 /* seconds */

@@ -65,14 +65,14 @@ static int add_gap(struct foreign *foreign, int64_t from_ms, int64_t to_ms)
 	struct foreign_info *info = &foreign->info;
 	struct foreign_gap *last = info->gap_count ? &info->gaps[info->gap_count - 1] : NULL;
 
+	if (from_ms >= to_ms)
+		return 0;
 	if (last && last->to_ms == from_ms) {
 		last->to_ms = to_ms;
 		return 0;
 	}
-	if (info->gap_count == FOREIGN_GAPS_MAX) {
-		info->gap_count = FOREIGN_GAPS_MAX;
+	if (info->gap_count == FOREIGN_GAPS_MAX)
 		return 0;
-	}
 	if (info->gap_count == foreign->gap_capacity) {
 		size_t capacity = foreign->gap_capacity ? foreign->gap_capacity * 2 : 16;
 		struct foreign_gap *gaps = realloc(info->gaps, capacity * sizeof(*gaps));

@@ -130,7 +130,7 @@ static int take_interval(struct foreign *foreign, const struct interval *interva
 	struct foreign_point point;
 	double *latency;
 
-	if (interval->t_s > FOREIGN_TIME_MAX ||
+	if (interval->t_s > FOREIGN_TIME_MAX || interval->latency_ms > 1e12 ||
 		(interval->write_mib + interval->read_mib) * FOREIGN_MIB > FOREIGN_BYTES_S_MAX)
 		return foreign_fail(foreign, "a number that cannot be");
 	foreign_point_init(&point);
