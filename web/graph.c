@@ -105,7 +105,8 @@ static void add_title(struct arguments *arguments, const struct run_record *run)
 	add_plain(&text, run->drive);
 	text_add(&text, run->model[0] ? ", " : "");
 	add_plain(&text, run->model);
-	text_addf(&text, ": %s", compare_reads(run) ? "random read" : "random write");
+	text_add(&text, run->source == SOURCE_IMPORTED ? ": imported, " : ": random ");
+	text_add(&text, compare_reads(run) ? "read" : "write");
 	add_taken(arguments, &text);
 }
 

@@ -311,6 +311,19 @@ static void test_runs_come_newest_first(void **state)
 	assert_int_equal(journal_get_newest_run(journal, "a", &run), 0);
 	assert_string_equal(run.id, "a-19700101T023000Z");
 	assert_int_equal(journal_get_newest_run(journal, "d", &run), -ENOENT);
+	/* An import is the last resort, however new it is. */
+	fixture_run(&run, "a", 10);
+	run_id_make("a", 9500000, run.id);
+	run.started_ms = 9500000;
+	run.source = SOURCE_IMPORTED;
+	assert_int_equal(journal_put_run(journal, &run), 0);
+	run_id_make("e", 1000, run.id);
+	(void)strcpy(run.drive, "e");
+	assert_int_equal(journal_put_run(journal, &run), 0);
+	assert_int_equal(journal_get_newest_run(journal, "a", &run), 0);
+	assert_string_equal(run.id, "a-19700101T023000Z");
+	assert_int_equal(journal_get_newest_run(journal, "e", &run), 0);
+	assert_int_equal(run.source, SOURCE_IMPORTED);
 	journal_close(journal);
 }
 

@@ -288,6 +288,73 @@ static void test_a_stall_over_several_samples_counts_once(void **state)
 	}
 }
 
+/* A log of another tool may tell no reads, no stalls, and come a little late. */
+static void test_a_direction_that_is_not_known_has_no_figures(void **state)
+{
+	struct summary_figures figures;
+	struct summary *summary;
+
+	(void)state;
+	assert_int_equal(summary_new(10, &summary), 0);
+	for (int n = 0; n < 8; n++) {
+		struct sample sample = fixture_sample(FIXTURE_START_MS + n * 10070, 10, n == 6 ? 0 : 6000);
+
+		sample.read_bytes = n == 7 ? 10 : SAMPLE_UNKNOWN;
+		sample.stall_ns = SAMPLE_UNKNOWN;
+		if (n == 0)
+			sample.write_bytes = SAMPLE_UNKNOWN; /* of this one nothing is known */
+		assert_int_equal(summary_add(summary, &sample), 0);
+	}
+	summary_read(summary, &figures);
+	assert_int_equal(figures.window.samples, 7);
+	check_double(figures.window.write.median, 600);
+	check_double(figures.window.write.mean, 600.0 * 6 / 7);
+	check_double(figures.window.write.worst_minute, 500);
+	check_double(figures.window.read.median, 1);
+	check_double(figures.window.read.worst_minute, NAN);
+	check_double(figures.window.stalled_s, NAN);
+	summary_free(summary);
+}
+
+static void test_columns_are_read_back(void **state)
+{
+	static const struct {
+		const char *column, *text;
+		int rc;
+	} row[] = {
+		{ "t_s", "1796075400.123", 0 },
+		{ "t_s", "1796075400.1234", -EINVAL },
+		{ "t_s", "-1", -EINVAL },
+		{ "elapsed_s", "10.000000001", 0 },
+		{ "state", "zero", 0 },
+		{ "state", "", -EINVAL },
+		{ "flags", "health-poll|partial", 0 },
+		{ "flags", "health", -EINVAL },
+		{ "phase", "soak", 0 },
+		{ "write_bytes", "9007199254740993", 0 },
+		{ "write_bytes", "18446744073709551616", -EINVAL },
+		{ "write_bytes", "1.5", -EINVAL },
+		{ "write_bytes", "1e3", -EINVAL },
+		{ "temp_c", "-5.5", 0 },
+		{ "temp_c", "nan", -EINVAL },
+		{ "temp_c", "1e999", -EINVAL },
+	};
+	struct sample sample;
+
+	(void)state;
+	sample_init(&sample);
+	for (size_t i = 0; i < ARRAY_LEN(row); i++)
+		if (sample_column_parse(&sample, sample_column_find(row[i].column), row[i].text) != row[i].rc)
+			fail_msg("%s: %s", row[i].column, row[i].text);
+	assert_int_equal(sample_column_find("colour"), SIZE_MAX);
+	assert_int_equal(sample.t_ms, 1796075400123);
+	assert_int_equal(sample.elapsed_ns, 10000000001);
+	assert_int_equal(sample.state, SAMPLE_ZERO);
+	assert_int_equal(sample.flags, SAMPLE_FLAG_HEALTH_POLL | SAMPLE_FLAG_PARTIAL);
+	assert_int_equal(sample.write_bytes, 9007199254740993);
+	check_double(sample.temp_c, -5.5);
+}
+
 static void test_gaps_are_shares_of_the_soak(void **state)
 {
 	struct sample samples[5] = {
@@ -593,6 +660,8 @@ int main(void)
 		cmocka_unit_test(test_worst_minute_is_a_window_of_consecutive_samples),
 		cmocka_unit_test(test_worst_minute_at_long_and_odd_intervals),
 		cmocka_unit_test(test_a_stall_over_several_samples_counts_once),
+		cmocka_unit_test(test_a_direction_that_is_not_known_has_no_figures),
+		cmocka_unit_test(test_columns_are_read_back),
 		cmocka_unit_test(test_gaps_are_shares_of_the_soak),
 		cmocka_unit_test(test_what_the_host_did_is_told_of_the_samples_it_limited),
 		cmocka_unit_test(test_latency_is_merged_over_samples_that_count),
