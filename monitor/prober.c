@@ -75,6 +75,8 @@ static void look(const struct prober_question *question, struct prober_answer *a
 	*answer = (struct prober_answer){
 		.question = *question, .rc = -ENOMEM, .disk_written_bytes = UINT64_MAX
 	};
+	if (blockdev_read_counters("", question->disk, &counters) == 0)
+		answer->disk_written_bytes = counters.write_bytes;
 	answer->reading = malloc(sizeof(*answer->reading));
 	if (answer->reading) {
 		reading_init(answer->reading);
@@ -82,8 +84,6 @@ static void look(const struct prober_question *question, struct prober_answer *a
 		answer->reading->t_ms = clock_wall_ms();
 	}
 	answer->took_ns = clock_mono_ns() - from_ns;
-	if (blockdev_read_counters("", question->disk, &counters) == 0)
-		answer->disk_written_bytes = counters.write_bytes;
 }
 
 static void answer_drop(struct prober_answer *answer)

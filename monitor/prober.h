@@ -16,10 +16,11 @@ enum prober_way { PROBER_NONE, PROBER_NVME, PROBER_ATA, PROBER_SMARTCTL };
 
 struct prober_question {
 	enum prober_way way;
-	char disk[32]; /* kernel name */
-	char type[64]; /* of smartctl: "megaraid,3" */
-	char run[64];  /* comes back with the answer */
-	bool is_end;   /* likewise: the last reading of a run */
+	char disk[32];		    /* kernel name */
+	char type[64];		    /* of smartctl: "megaraid,3" */
+	char run[64];		    /* comes back with the answer */
+	uint64_t own_written_bytes; /* likewise: by the run, when it was asked */
+	bool is_end;		    /* likewise: the last reading of a run */
 };
 
 struct prober_answer {
@@ -27,7 +28,7 @@ struct prober_answer {
 	int rc;			 /* 0 or -errno; reading->notes says why */
 	struct reading *reading; /* the taker frees it: reading_fini(), free() */
 	uint64_t took_ns;
-	uint64_t disk_written_bytes; /* the block device's counter right after; UINT64_MAX: not known */
+	uint64_t disk_written_bytes; /* the block device's counter right before; UINT64_MAX: not known */
 };
 
 struct prober;

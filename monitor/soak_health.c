@@ -77,6 +77,7 @@ static void ask(struct drive *drive, bool is_end)
 	text_copy(question.disk, sizeof(question.disk), health->disk);
 	text_copy(question.type, sizeof(question.type), health->type);
 	text_copy(question.run, sizeof(question.run), drive->run.id);
+	question.own_written_bytes = drive->base_written_bytes + sampler_written_now(drive->sampler);
 	health->was_polling = true;
 	(void)prober_ask(health->prober, &question);
 }

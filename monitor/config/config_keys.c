@@ -161,7 +161,7 @@ const struct config_key config_keys[] = {
 	{ CONFIG_DRIVE, "max-temperature", CONFIG_TEMPERATURE, .min = "30C", .max = "120C",
 		.fallback = "auto",
 		.absent = "auto", DRIVE(max_temp_c), .json = "max_temp_c",
-		.doc = "Pauses the run above it; auto is the drive's own critical temperature, "
+		.doc = "Pauses the run from there on; auto is the drive's own critical temperature, "
 		       "else 85C for NVMe and 70C for SATA." },
 	{ CONFIG_DRIVE, "rated-tbw", CONFIG_BYTES, .min = "1GB", .max = "1048576TiB", .fallback = "",
 		.absent = "",
