@@ -219,8 +219,8 @@ static void test_a_refusal_is_not_asked_for_again(void **state)
 
 	(void)state;
 	drive.failing[0] = (struct answer){ 0x00, NVME_SC_INVALID_LOG_PAGE };
-	drive.failing[1] = (struct answer){ 0x09, NVME_SC_INVALID_FIELD | NVME_SC_DNR };
-	drive.failing[2] = (struct answer){ 0xc0, NVME_SC_INVALID_LOG_PAGE };
+	drive.failing[1] = (struct answer){ 0x09, NVME_SC_INVALID_FIELD };
+	drive.failing[2] = (struct answer){ 0xc0, NVME_SC_INTERNAL | NVME_SC_DNR };
 	assert_int_equal(read_drive(false, &memory, &reading), 0);
 	CHECK_ASKED(0x02, IDENTIFY_CTRL, 0x00, IDENTIFY_NS, 0x09, 0xc0);
 	assert_non_null(strstr(reading.notes, "page 09h: Invalid Field in Command"));
