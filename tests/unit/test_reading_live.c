@@ -417,10 +417,11 @@ static void test_what_came_before_the_silence_is_kept(void **state)
 	assert_string_equal(reading.serial, "SN-0042");
 	assert_int_equal(reading.page_count, 2);
 	assert_string_equal(reading.notes, "no answer within 500 ms");
-	/* What comes afterwards touches nothing. */
+	/* What comes afterwards touches nothing, and asks for nothing more. */
 	reading_memory_fini(&memory);
 	let_go();
 	wait_until_freed(1);
+	CHECK_ASKED(0x02, IDENTIFY_CTRL, 0x00, IDENTIFY_NS, 0x09);
 	assert_int_equal(reading.page_count, 2);
 	assert_false(reading.known[READING_MEDIA_WRITTEN_RAW]);
 	reading_fini(&reading);
