@@ -19,6 +19,7 @@
 #include "config/config.h"
 #include "drivesoak_arm.h"
 #include "drivesoak_control.h"
+#include "drivesoak_decode.h"
 #include "drivesoak_output.h"
 #include "drivesoak_plan.h"
 #include "drivesoak_drives.h"
@@ -26,8 +27,8 @@
 #include "web/assets.h"
 
 struct options {
-	const char *subcommand, *config_path, *state_directory, *format, *output, *rate, *serial_tail;
-	bool is_json, purges;
+	const char *subcommand, *config_path, *state_directory, *format, *output, *rate, *serial_tail, *kind;
+	bool is_json, purges, wants_health;
 	char **operands;
 	int operand_count;
 };
@@ -41,6 +42,9 @@ enum option_bit {
 	MAY_PURGE = 1 << 5,
 	MAY_RATE = 1 << 6,
 	MAY_TAIL = 1 << 7,
+	MAY_KIND = 1 << 8,
+	MAY_HEALTH = 1 << 9,
+	NO_CONFIG = 1 << 10,
 };
 
 struct subcommand {
@@ -427,6 +431,15 @@ static int run_drives(const struct options *options)
 	return code;
 }
 
+static int run_decode(const struct options *options)
+{
+	int code = drivesoak_decode(options->kind, options->operands, options->operand_count);
+
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return fail(EX_IOERR, "standard output", strerror(errno));
+	return code;
+}
+
 static const struct subcommand subcommands[] = {
 	{ "runs", "", "list the runs, newest first", MAY_STATE | MAY_JSON, 0, 0, run_runs },
 	{ "summary", "RUN", "figures, verdict and reasons of a run", MAY_STATE, 1, 1, run_summary },
@@ -448,7 +461,8 @@ static const struct subcommand subcommands[] = {
 	{ "observe", "DIR|DEV -- COMMAND...", NULL, 0, 0, 0, NULL },
 	{ "analyse", "FILE...", NULL, 0, 0, 0, NULL },
 	{ "import", "FILE", NULL, 0, 0, 0, NULL },
-	{ "decode", "FILE...", NULL, 0, 0, 0, NULL },
+	{ "decode", "FILE...", "what saved health pages, blobs and smartctl's JSON say", MAY_KIND | NO_CONFIG,
+		1, 1000000, run_decode },
 	{ "note", "RUN TEXT", "put a note into the events of a run", 0, 2, 2, run_control },
 	{ "alert-test", "", NULL, 0, 0, 0, NULL },
 };
@@ -457,7 +471,7 @@ static const struct subcommand subcommands[] = {
 
 static void print_synopsis(FILE *out, const struct subcommand *subcommand)
 {
-	(void)fprintf(out, "drivesoak %s%s%s%s%s%s%s%s%s%s", subcommand->name,
+	(void)fprintf(out, "drivesoak %s%s%s%s%s%s%s%s%s%s%s", subcommand->name,
 		*subcommand->operands ? " " : "", subcommand->operands,
 		subcommand->may & MAY_JSON ? " [--json]" : "",
 		subcommand->may & MAY_FORMAT ? " --format csv|json" : "",
@@ -467,7 +481,10 @@ static void print_synopsis(FILE *out, const struct subcommand *subcommand)
 		subcommand->may & MAY_RATE ? " [--rate BYTES]" : "",
 		subcommand->may & MAY_PURGE ? " [--purge]" : "",
 		subcommand->may & MAY_TAIL ? " [--serial-tail TEXT]" : "",
-		subcommand->may & MAY_STATE ? " [-c FILE | --state DIR]" : " [-c FILE]");
+		subcommand->may & MAY_KIND ? " [--as KIND]" : "",
+		subcommand->may & MAY_STATE   ? " [-c FILE | --state DIR]"
+		: subcommand->may & NO_CONFIG ? ""
+					      : " [-c FILE]");
 }
 
 static void print_usage(FILE *out)
@@ -488,6 +505,7 @@ static void print_usage(FILE *out)
 		"      --format NAME  csv or json\n"
 		"      --rate BYTES   assume that the soak writes so much a second, as in 200MiB\n"
 		"      --serial-tail TEXT  consent without asking: the last six characters of the serial\n"
+		"      --as KIND      what the files are, whatever they look like\n"
 		"      --purge        also remove the files of a directory target\n"
 		"  -o, --output FILE  write to FILE; it appears only when it is whole\n"
 		"  -V, --version      print the version\n"
@@ -503,7 +521,7 @@ static int refuse_usage(const struct subcommand *subcommand, const char *why)
 	return EX_USAGE;
 }
 
-enum { OPTION_STATE = 256, OPTION_JSON, OPTION_FORMAT, OPTION_RATE, OPTION_PURGE, OPTION_TAIL };
+enum { OPTION_STATE = 256, OPTION_JSON, OPTION_FORMAT, OPTION_RATE, OPTION_PURGE, OPTION_TAIL, OPTION_KIND };
 
 static const struct option long_options[] = {
 	{ "config", required_argument, NULL, 'c' },
@@ -514,6 +532,7 @@ static const struct option long_options[] = {
 	{ "rate", required_argument, NULL, OPTION_RATE },
 	{ "purge", no_argument, NULL, OPTION_PURGE },
 	{ "serial-tail", required_argument, NULL, OPTION_TAIL },
+	{ "as", required_argument, NULL, OPTION_KIND },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
@@ -528,6 +547,7 @@ static unsigned bit_of(int option)
 	       : option == OPTION_RATE	 ? MAY_RATE
 	       : option == OPTION_PURGE	 ? MAY_PURGE
 	       : option == OPTION_TAIL	 ? MAY_TAIL
+	       : option == OPTION_KIND	 ? MAY_KIND
 	       : option == 'o'		 ? MAY_OUTPUT
 					 : 0;
 }
@@ -555,6 +575,9 @@ static void set_option(struct options *options, int option)
 		break;
 	case OPTION_PURGE:
 		options->purges = true;
+		break;
+	case OPTION_KIND:
+		options->kind = optarg;
 		break;
 	case OPTION_TAIL:
 		options->serial_tail = optarg;

@@ -24,6 +24,7 @@ drivesoakd_SOURCES = monitor/drivesoakd.c $(conductor_sources)
 bin_PROGRAMS += drivesoak
 drivesoak_SOURCES = monitor/drivesoak.c monitor/drivesoak_arm.c monitor/drivesoak_arm.h \
 	monitor/drivesoak_control.c monitor/drivesoak_control.h \
+	monitor/drivesoak_decode.c monitor/drivesoak_decode.h \
 	monitor/drivesoak_output.c monitor/drivesoak_output.h \
 	monitor/drivesoak_plan.c monitor/drivesoak_plan.h \
 	monitor/drivesoak_drives.c monitor/drivesoak_drives.h \

@@ -55,6 +55,10 @@ enum reading_field {
 	READING_MIN_ERASES,
 	READING_MAX_ERASES,
 	READING_MEAN_ERASES,
+	READING_ENDURANCE_GROUP_WARNING, /* bits of NVMe page 02h: some group of the drive has a critical warning */
+	READING_LIFETIME_ENERGY_WH,
+	READING_MEDIA_READ_BYTES,
+	READING_ENDURANCE_ESTIMATE_BYTES, /* what the drive says that it will bear in all */
 	READING_FIELD_COUNT
 };
 
@@ -84,7 +88,8 @@ struct reading {
 	char family
 		[64]; /* row of the attribute table; "" unknown: then raw numbers only, no bytes, no wear */
 	bool known[READING_FIELD_COUNT];
-	__int128 value[READING_FIELD_COUNT];
+	__int128 value
+		[READING_FIELD_COUNT]; /* the bits; all but temperatures are unsigned: use reading_get_...() */
 	struct reading_attribute attributes[READING_ATTRIBUTES_MAX];
 	unsigned attribute_count;
 	struct reading_page pages[READING_PAGES_MAX];
@@ -94,6 +99,7 @@ struct reading {
 
 void reading_init(struct reading *reading);
 void reading_fini(struct reading *reading);
+/* A temperature that no drive has, outside -40 to 125 degrees, makes the field unknown. */
 void reading_set(struct reading *reading, enum reading_field field, __int128 value);
 bool reading_get_u64(const struct reading *reading, enum reading_field field,
 	uint64_t *out); /* false: unknown or too large */
@@ -104,9 +110,35 @@ int reading_keep_page(struct reading *reading, const char *name, const void *byt
 const struct reading_page *reading_find_page(const struct reading *reading, const char *name);
 
 const char *reading_field_name(enum reading_field field);
-/* The members of the object of API.md (without braces): every field, null where unknown, then "source", "family",
- * "notes" and "attributes". */
+/* The members of the object of API.md (without braces): "t_s", every field, null where unknown, then "source", "model",
+ * "serial", "firmware", "family", "notes" and "attributes". */
 void reading_json(const struct reading *reading, struct text *out);
+/* The bits of READING_CRITICAL_WARNING in words, "a, b"; nothing for none. */
+void reading_warning_words(uint64_t bits, struct text *out);
+
+/* What a saved file can be. */
+enum reading_kind {
+	READING_KIND_NVME_SMART,
+	READING_KIND_NVME_IDENTIFY,
+	READING_KIND_NVME_ENDURANCE_GROUP,
+	READING_KIND_OCP_SMART,
+	READING_KIND_ATA_IDENTIFY,
+	READING_KIND_ATA_SMART, /* 512 bytes, or 1024: the thresholds follow */
+	READING_KIND_ATA_STATISTICS,
+	READING_KIND_SMARTCTL,
+	READING_KIND_ATASMART,
+	READING_KIND_COUNT /* told by the content */
+};
+
+const char *reading_kind_name(enum reading_kind kind);
+/* READING_KIND_COUNT when there is none of that name. */
+enum reading_kind reading_kind_find(const char *name);
+/* By the content alone: JSON, a blob, an OCP page by its GUID, ATA pages by their structure, Identify Controller by its
+ * size and texts; any other 512 bytes are page 02h. READING_KIND_COUNT: nothing of ours. Pure. */
+enum reading_kind reading_recognise(const uint8_t *bytes, size_t length);
+/* Recognise when @kind is READING_KIND_COUNT, decode, and name the source. 0, or -errno with @why (READING_NOTES_MAX). */
+int reading_decode(
+	struct reading *reading, enum reading_kind kind, const uint8_t *bytes, size_t length, char *why);
 
 /* Decoders of saved pages: 0, or -EINVAL for a page that is none of that kind; what could be read is set. */
 int reading_decode_nvme_smart(
@@ -126,11 +158,27 @@ int reading_decode_smartctl_json(struct reading *reading, const char *json, size
 int reading_decode_atasmart_blob(
 	struct reading *reading, const uint8_t *blob, size_t length); /* IDFY/SMST/SMDT/SMTH */
 
-/* Reading a live drive; each blocks up to its deadline and is called on the drive's probe thread. 0 when at least one
+/* Reading a live drive; needs root; each blocks up to its deadline and is called on the drive's probe thread. 0 when at least one
  * page was read, notes say what was not; -errno with notes. */
 #define READING_DEADLINE_MS 8000
 int reading_read_nvme(const char *node, struct reading *out); /* "/dev/nvme0n1" or "/dev/nvme0" */
-int reading_read_ata(const char *node, struct reading *out);  /* "/dev/sda" */
+
+/* What was learnt of a drive, so that it isn't asked again for what it refuses: each refusal is an entry in the drive's
+ * error log. One a drive, { 0 } at first, kept by the caller from reading to reading. */
+struct reading_memory {
+	char serial[64];  /* whose; another drive is asked afresh */
+	uint32_t refused; /* a bit a page */
+	uint32_t listed;  /* a bit a page that the drive says it has */
+	bool has_list;
+	struct reading_job *hung; /* a reading that was given up, its command still with the drive */
+};
+
+void reading_memory_fini(struct reading_memory *memory);
+/* As reading_read_nvme(), and with the error log when it is wanted: asking for it disturbs some drives, so never in a
+ * loop. -EBUSY: an earlier command has still not come back, and no other was sent. */
+int reading_read_nvme_known(
+	const char *node, bool wants_error_log, struct reading_memory *memory, struct reading *out);
+int reading_read_ata(const char *node, struct reading *out); /* "/dev/sda" */
 int reading_read_smartctl(
 	const char *node, const char *type, struct reading *out); /* type: "megaraid,3"; "" auto */
 

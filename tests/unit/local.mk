@@ -8,6 +8,7 @@ include tests/unit/control.mk
 include tests/unit/engine.mk
 include tests/unit/inventory.mk
 include tests/unit/guard.mk
+include tests/unit/reading.mk
 include tests/unit/run.mk
 include tests/unit/verify.mk
 include tests/unit/web.mk

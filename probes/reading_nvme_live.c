@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A live NVMe drive: which pages are asked for, and what becomes of those that don't come. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "probes/identity_private.h"
+#include "probes/reading_private.h"
+
+#define LIST_PAGE      0x00
+#define ERROR_PAGE     0x01
+#define SMART_PAGE     0x02
+#define GROUP_PAGE     0x09
+#define OCP_PAGE       0xc0
+#define LIST_BYTES     1024
+#define SMART_BYTES    512
+#define IDENTIFY_BYTES NVME_IDENTIFY_DATA_SIZE
+#define ENTRY_BYTES    64
+/* In one command: firmware is known that answers later parts of the error log wrongly. */
+#define ENTRIES_MAX 64
+
+/* Pages that not every drive has, as bits of a memory. */
+enum { HAS_LIST = 1 << 0, HAS_GROUP = 1 << 1, HAS_OCP = 1 << 2 };
+
+struct task {
+	struct reading_nvme_port port;
+	uint32_t nsid;
+	bool wants_error_log, has_identify;
+	struct reading_memory memory;
+	bool has_memory; /* else nothing is asked on a guess */
+	uint8_t identify[IDENTIFY_BYTES] __attribute__((aligned(8)));
+};
+
+static void task_free(void *arg)
+{
+	struct task *task = arg;
+
+	task->port.free(task->port.arg);
+	free(task);
+}
+
+/* The answer to a status: not now, or never? */
+static bool is_refusal(int status)
+{
+	const int code = status & 0x7ff;
+
+	return status > 0 && ((status & NVME_SC_DNR) || code == NVME_SC_INVALID_OPCODE ||
+				     code == NVME_SC_INVALID_FIELD || code == NVME_SC_INVALID_LOG_PAGE);
+}
+
+static bool is_gone(int rc)
+{
+	return rc == -ENODEV || rc == -ENXIO || rc == -EBADF;
+}
+
+static const char *reason(int rc)
+{
+	switch (rc) {
+	case -EINTR:
+		return "the kernel gave the command up";
+	case -EAGAIN:
+		return "the controller is not ready";
+	case -ENODATA:
+		return "the page is empty";
+	case -EINVAL:
+		return "it is not what it should be";
+	default:
+		return rc < 0 ? strerror(-rc) : nvme_status_to_string(rc, false);
+	}
+}
+
+static int get_log(struct reading_job *job, struct task *task, const struct reading_nvme_log *log)
+{
+	int rc;
+
+	memset(log->bytes, 0, log->length);
+	reading_job_sleep(job);
+	rc = task->port.get_log(task->port.arg, log);
+	return reading_job_wake(job) ? rc : -ECANCELED;
+}
+
+static int identify(
+	struct reading_job *job, struct task *task, uint8_t structure, uint32_t nsid, uint8_t *bytes)
+{
+	int rc;
+
+	memset(bytes, 0, IDENTIFY_BYTES);
+	reading_job_sleep(job);
+	rc = task->port.identify(task->port.arg, structure, nsid, bytes);
+	return reading_job_wake(job) ? rc : -ECANCELED;
+}
+
+/* A page that can be decoded, of the drive at one moment; kept as it came. */
+static int read_page(struct reading_job *job, struct task *task, uint8_t number, uint16_t specific,
+	const char *name, int (*decode)(struct reading *reading, const uint8_t *page, size_t length))
+{
+	uint8_t page[SMART_BYTES] __attribute__((aligned(8)));
+	const struct reading_nvme_log log = {
+		.page = number,
+		/* Of the whole drive: some refuse it of a namespace. */
+		.nsid = specific ? NVME_NSID_NONE : NVME_NSID_ALL,
+		.specific = specific,
+		.bytes = page,
+		.length = sizeof(page),
+	};
+	struct reading *reading = reading_job_reading(job);
+	int rc = get_log(job, task, &log);
+
+	if (rc == -ECANCELED)
+		return rc;
+	/* What a drive does that transfers nothing, or is no longer there. */
+	if (rc == 0 &&
+		(reading_is_uniform(page, sizeof(page), 0) || reading_is_uniform(page, sizeof(page), 0xff)))
+		rc = -ENODATA;
+	if (rc == 0)
+		rc = decode(reading, page, sizeof(page));
+	if (rc == 0)
+		rc = reading_keep_page(reading, name, page, sizeof(page));
+	if (rc != 0)
+		reading_note(reading, "page %02Xh: %s", number, reason(rc));
+	return rc;
+}
+
+static int read_smart(struct reading_job *job, struct task *task)
+{
+	return read_page(job, task, SMART_PAGE, 0, "nvme-02h", reading_decode_nvme_smart);
+}
+
+static void remember_drive(struct reading_memory *memory, const char *serial)
+{
+	if (strcmp(memory->serial, serial) != 0)
+		memory->refused = memory->listed = memory->has_list = 0;
+	text_copy(memory->serial, sizeof(memory->serial), serial);
+}
+
+static int read_identify(struct reading_job *job, struct task *task)
+{
+	struct reading *reading = reading_job_reading(job);
+	int rc = identify(job, task, NVME_IDENTIFY_CNS_CTRL, 0, task->identify);
+
+	if (rc == -ECANCELED)
+		return rc;
+	if (rc == 0)
+		rc = reading_decode_nvme_identify(reading, task->identify, IDENTIFY_BYTES);
+	if (rc == 0)
+		rc = reading_keep_page(reading, "nvme-identify", task->identify, IDENTIFY_BYTES);
+	task->has_identify = rc == 0;
+	if (rc == 0)
+		remember_drive(&task->memory, reading->serial);
+	else
+		reading_note(reading, "Identify Controller: %s", reason(rc));
+	return rc;
+}
+
+/* Of the page that Identify Controller filled; all zeros before. */
+static const struct nvme_id_ctrl *controller(const struct task *task)
+{
+	return (const struct nvme_id_ctrl *)(const void *)task->identify;
+}
+
+/* Once a drive: what it has. */
+static int read_list(struct reading_job *job, struct task *task)
+{
+	uint8_t list[LIST_BYTES] __attribute__((aligned(8)));
+	const struct reading_nvme_log log = {
+		.page = LIST_PAGE, .nsid = NVME_NSID_ALL, .bytes = list, .length = sizeof(list)
+	};
+	struct reading_memory *memory = &task->memory;
+	int rc;
+
+	if (!(controller(task)->lpa & NVME_CTRL_LPA_LI0_LI5_LI12_LI13) || memory->has_list ||
+		memory->refused & HAS_LIST)
+		return 0;
+	rc = get_log(job, task, &log);
+	/* A list without page 02h, which every drive has, is none. */
+	if (rc == 0 && list[4 * SMART_PAGE] & 1) {
+		memory->has_list = true;
+		memory->listed = (list[4 * GROUP_PAGE] & 1 ? HAS_GROUP : 0u) |
+				 (list[4 * OCP_PAGE] & 1 ? HAS_OCP : 0u);
+	} else if (rc == 0 || is_refusal(rc)) {
+		memory->refused |= HAS_LIST;
+	}
+	return rc;
+}
+
+/* What was refused, or is not what it should be, is not asked for again. */
+static void learn(struct task *task, uint32_t bit, int rc)
+{
+	if (is_refusal(rc) || rc == -EINVAL || rc == -ENODATA)
+		task->memory.refused |= bit;
+}
+
+/* The endurance group of the namespace; the first, when it does not tell. */
+static uint16_t group_of(struct reading_job *job, struct task *task, int *rc)
+{
+	uint8_t page[IDENTIFY_BYTES] __attribute__((aligned(8)));
+	const struct nvme_id_ns *ns = (const struct nvme_id_ns *)(const void *)page;
+	uint16_t group = 0;
+
+	*rc = task->nsid ? identify(job, task, NVME_IDENTIFY_CNS_NS, task->nsid, page) : -ENODATA;
+	if (*rc == 0)
+		group = le16toh(ns->endgid);
+	return group ? group : 1;
+}
+
+static int read_group(struct reading_job *job, struct task *task)
+{
+	const struct nvme_id_ctrl *ctrl = controller(task);
+	const struct reading_memory *memory = &task->memory;
+	uint16_t group;
+	int rc;
+
+	if (!(le32toh(ctrl->ctratt) & NVME_CTRL_CTRATT_ENDURANCE_GROUPS) || !ctrl->endgidmax ||
+		memory->refused & HAS_GROUP || (memory->has_list && !(memory->listed & HAS_GROUP)))
+		return 0;
+	group = group_of(job, task, &rc);
+	if (rc == -ECANCELED || is_gone(rc))
+		return rc;
+	rc = read_page(job, task, GROUP_PAGE, group, "nvme-09h", reading_decode_nvme_endurance_group);
+	learn(task, HAS_GROUP, rc);
+	return rc;
+}
+
+/* Vendors of drives with the page; their others refuse it, once. */
+static bool may_have_ocp(uint16_t vendor)
+{
+	static const uint16_t vendors[] = { 0x025e /* Solidigm */, 0x1344 /* Micron */, 0x144d /* Samsung */,
+		0x14a4 /* Lite-On */, 0x15b7 /* SanDisk */, 0x1b96 /* WDC */, 0x1bb1 /* Seagate */,
+		0x1c5c /* SK hynix */, 0x1e0f /* Kioxia */ };
+
+	for (size_t i = 0; i < sizeof(vendors) / sizeof(vendors[0]); i++)
+		if (vendors[i] == vendor)
+			return true;
+	return false;
+}
+
+static int read_ocp(struct reading_job *job, struct task *task)
+{
+	const struct reading_memory *memory = &task->memory;
+	bool is_there = memory->has_list ? memory->listed & HAS_OCP
+					 : task->has_memory && may_have_ocp(le16toh(controller(task)->vid));
+	int rc;
+
+	if (!task->has_identify || !is_there || memory->refused & HAS_OCP)
+		return 0;
+	rc = read_page(job, task, OCP_PAGE, 0, "ocp-c0h", reading_decode_ocp_smart);
+	learn(task, HAS_OCP, rc);
+	return rc;
+}
+
+static int read_error_log(struct reading_job *job, struct task *task)
+{
+	uint8_t entries[ENTRIES_MAX * ENTRY_BYTES] __attribute__((aligned(8)));
+	size_t count = (size_t)controller(task)->elpe + 1;
+	struct reading *reading = reading_job_reading(job);
+	struct reading_nvme_log log = { .page = ERROR_PAGE, .nsid = NVME_NSID_ALL, .bytes = entries };
+	int rc;
+
+	if (!task->wants_error_log)
+		return 0;
+	log.length = (uint32_t)((count < ENTRIES_MAX ? count : ENTRIES_MAX) * ENTRY_BYTES);
+	rc = get_log(job, task, &log);
+	if (rc == -ECANCELED)
+		return rc;
+	if (rc == 0)
+		rc = reading_keep_page(reading, "nvme-01h", entries, log.length);
+	if (rc != 0)
+		reading_note(reading, "page 01h: %s", reason(rc));
+	return rc;
+}
+
+static int read_pages(struct reading_job *job, struct task *task)
+{
+	/* The one that matters most first. */
+	static int (*const steps[])(struct reading_job * job, struct task * task) = { read_smart,
+		read_identify, read_list, read_group, read_ocp, read_error_log };
+	int first = 0;
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		int rc = steps[i](job, task);
+
+		if (rc == -ECANCELED)
+			return rc;
+		if (first == 0)
+			first = rc;
+		if (is_gone(rc))
+			break;
+	}
+	if (reading_job_reading(job)->page_count)
+		return 0;
+	return first > 0 ? -EIO : first;
+}
+
+static int task_main(struct reading_job *job, void *arg)
+{
+	struct task *task = arg;
+	int rc;
+
+	text_copy(reading_job_reading(job)->source, sizeof(reading_job_reading(job)->source), "nvme");
+	reading_job_sleep(job);
+	rc = task->port.open(task->port.arg);
+	if (!reading_job_wake(job))
+		return -ECANCELED;
+	if (rc < 0) {
+		reading_note(reading_job_reading(job), "can't be opened: %s", reason(rc));
+		return rc;
+	}
+	return read_pages(job, task);
+}
+
+/* What the task learnt, or the job that is still at it. */
+static void remember(struct reading_memory *memory, struct reading_job *job, const struct task *task)
+{
+	bool is_over = reading_job_is_over(job);
+
+	if (memory && is_over)
+		*memory = task->memory;
+	if (memory && !is_over)
+		memory->hung = job;
+	else
+		reading_job_release(job);
+}
+
+static bool is_hung(struct reading_memory *memory)
+{
+	if (!memory || !memory->hung)
+		return false;
+	if (!reading_job_is_over(memory->hung))
+		return true;
+	reading_memory_fini(memory);
+	return false;
+}
+
+int reading_nvme_by_port(const struct reading_nvme_port *port, uint32_t nsid, bool wants_error_log,
+	unsigned deadline_ms, struct reading_memory *memory, struct reading *out)
+{
+	struct task *task = is_hung(memory) ? NULL : calloc(1, sizeof(*task));
+	struct reading_job *job;
+	int rc;
+
+	reading_init(out);
+	if (!task) {
+		port->free(port->arg);
+		if (!memory || !memory->hung)
+			return -ENOMEM;
+		reading_note(out, "the drive still has an earlier command");
+		return -EBUSY;
+	}
+	task->port = *port;
+	task->nsid = nsid;
+	task->wants_error_log = wants_error_log;
+	task->has_memory = memory != NULL;
+	if (memory)
+		task->memory = *memory;
+	rc = reading_job_run(task_main, task, task_free, deadline_ms, out, &job);
+	out->t_ms = clock_wall_ms();
+	if (!job)
+		return rc;
+	remember(memory, job, task);
+	if (rc == -ETIMEDOUT) {
+		reading_note(out, "no answer within %u ms", deadline_ms);
+		rc = out->page_count ? 0 : rc;
+	}
+	return rc;
+}
+
+void reading_memory_fini(struct reading_memory *memory)
+{
+	reading_job_release(memory->hung);
+	memory->hung = NULL;
+}

@@ -1,0 +1,21 @@
+# unit tests of readings
+reading_fixture = tests/unit/reading_fixture.c tests/unit/reading_fixture.h tests/unit/unit.h
+reading_cppflags = $(AM_CPPFLAGS) -DSHARED_DATA='"$(abs_top_srcdir)/../shared/data"'
+
+unit_programs += tests/unit/test_reading
+tests_unit_test_reading_SOURCES = tests/unit/test_reading.c $(reading_fixture)
+tests_unit_test_reading_CPPFLAGS = $(reading_cppflags)
+tests_unit_test_reading_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_reading_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_reading_live
+tests_unit_test_reading_live_SOURCES = tests/unit/test_reading_live.c $(reading_fixture) $(tree_fixture)
+tests_unit_test_reading_live_CPPFLAGS = $(reading_cppflags)
+tests_unit_test_reading_live_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_reading_live_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_decode
+tests_unit_test_decode_SOURCES = tests/unit/test_decode.c $(reading_fixture) $(tree_fixture)
+tests_unit_test_decode_CPPFLAGS = $(reading_cppflags)
+tests_unit_test_decode_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_decode_LDADD = $(LDADD) $(CMOCKA_LIBS)
