@@ -43,8 +43,8 @@ enum option_bit {
 	MAY_RATE = 1 << 6,
 	MAY_TAIL = 1 << 7,
 	MAY_KIND = 1 << 8,
-	MAY_HEALTH = 1 << 9,
-	NO_CONFIG = 1 << 10,
+	NO_CONFIG = 1 << 9,
+	MAY_HEALTH = 1 << 10,
 };
 
 struct subcommand {
@@ -424,7 +424,7 @@ static int run_drives(const struct options *options)
 		return rc == -EACCES ? EX_NOPERM : EX_CONFIG;
 	if (!state)
 		state = config ? config->state_directory : CONFIG_DEFAULT_STATE;
-	code = drivesoak_drives(config, state, options->is_json);
+	code = drivesoak_drives(config, state, options->is_json, options->wants_health);
 	config_free(config);
 	if (fflush(stdout) != 0 || ferror(stdout))
 		return fail(EX_IOERR, "standard output", strerror(errno));
@@ -451,7 +451,7 @@ static const struct subcommand subcommands[] = {
 	{ "plan", "DRIVE", "what a run would write, how long and at what wear; writes nothing",
 		MAY_JSON | MAY_RATE, 1, 1, run_plan },
 	{ "drives", "", "list the disks of this machine, and why each can or can't be used",
-		MAY_STATE | MAY_JSON, 0, 0, run_drives },
+		MAY_STATE | MAY_JSON | MAY_HEALTH, 0, 0, run_drives },
 	{ "arm", "DRIVE", "show what a device holds and consent to its loss", MAY_TAIL, 1, 1, run_arm },
 	{ "status", "", "what the service's drives do now", MAY_JSON, 0, 0, run_control },
 	{ "start", "DRIVE", "start a run", 0, 1, 1, run_control },
@@ -471,7 +471,7 @@ static const struct subcommand subcommands[] = {
 
 static void print_synopsis(FILE *out, const struct subcommand *subcommand)
 {
-	(void)fprintf(out, "drivesoak %s%s%s%s%s%s%s%s%s%s%s", subcommand->name,
+	(void)fprintf(out, "drivesoak %s%s%s%s%s%s%s%s%s%s%s%s", subcommand->name,
 		*subcommand->operands ? " " : "", subcommand->operands,
 		subcommand->may & MAY_JSON ? " [--json]" : "",
 		subcommand->may & MAY_FORMAT ? " --format csv|json" : "",
@@ -482,6 +482,7 @@ static void print_synopsis(FILE *out, const struct subcommand *subcommand)
 		subcommand->may & MAY_PURGE ? " [--purge]" : "",
 		subcommand->may & MAY_TAIL ? " [--serial-tail TEXT]" : "",
 		subcommand->may & MAY_KIND ? " [--as KIND]" : "",
+		subcommand->may & MAY_HEALTH ? " [--health]" : "",
 		subcommand->may & MAY_STATE   ? " [-c FILE | --state DIR]"
 		: subcommand->may & NO_CONFIG ? ""
 					      : " [-c FILE]");
@@ -505,6 +506,7 @@ static void print_usage(FILE *out)
 		"      --format NAME  csv or json\n"
 		"      --rate BYTES   assume that the soak writes so much a second, as in 200MiB\n"
 		"      --serial-tail TEXT  consent without asking: the last six characters of the serial\n"
+		"      --health       ask each disk how it is; for root\n"
 		"      --as KIND      what the files are, whatever they look like\n"
 		"      --purge        also remove the files of a directory target\n"
 		"  -o, --output FILE  write to FILE; it appears only when it is whole\n"
@@ -521,7 +523,16 @@ static int refuse_usage(const struct subcommand *subcommand, const char *why)
 	return EX_USAGE;
 }
 
-enum { OPTION_STATE = 256, OPTION_JSON, OPTION_FORMAT, OPTION_RATE, OPTION_PURGE, OPTION_TAIL, OPTION_KIND };
+enum {
+	OPTION_STATE = 256,
+	OPTION_JSON,
+	OPTION_FORMAT,
+	OPTION_RATE,
+	OPTION_PURGE,
+	OPTION_TAIL,
+	OPTION_KIND,
+	OPTION_HEALTH
+};
 
 static const struct option long_options[] = {
 	{ "config", required_argument, NULL, 'c' },
@@ -532,6 +543,7 @@ static const struct option long_options[] = {
 	{ "rate", required_argument, NULL, OPTION_RATE },
 	{ "purge", no_argument, NULL, OPTION_PURGE },
 	{ "serial-tail", required_argument, NULL, OPTION_TAIL },
+	{ "health", no_argument, NULL, OPTION_HEALTH },
 	{ "as", required_argument, NULL, OPTION_KIND },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
@@ -548,6 +560,7 @@ static unsigned bit_of(int option)
 	       : option == OPTION_PURGE	 ? MAY_PURGE
 	       : option == OPTION_TAIL	 ? MAY_TAIL
 	       : option == OPTION_KIND	 ? MAY_KIND
+	       : option == OPTION_HEALTH ? MAY_HEALTH
 	       : option == 'o'		 ? MAY_OUTPUT
 					 : 0;
 }
@@ -575,6 +588,9 @@ static void set_option(struct options *options, int option)
 		break;
 	case OPTION_PURGE:
 		options->purges = true;
+		break;
+	case OPTION_HEALTH:
+		options->wants_health = true;
 		break;
 	case OPTION_KIND:
 		options->kind = optarg;

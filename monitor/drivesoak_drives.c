@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "drivesoak_health.h"
 #include "target/inventory.h"
 #include "target/inventory_json.h"
 
@@ -77,7 +78,17 @@ static void print_judgement(const struct config *config, const struct inventory_
 		(void)printf("    shares %s with other disks\n", disk->shared_port);
 }
 
-static int print_table(const struct config *config, const struct inventory_disk *disks, size_t count)
+static void print_health(const struct health *health)
+{
+	struct text text = TEXT_INIT;
+
+	health_text(health, &text);
+	(void)fputs(text_string(&text), stdout);
+	text_fini(&text);
+}
+
+static int print_table(const struct config *config, const struct inventory_disk *disks,
+	const struct health *healths, size_t count)
 {
 	struct row *rows = calloc(count + 1, sizeof(*rows));
 	int widths[COLUMNS];
@@ -99,6 +110,8 @@ static int print_table(const struct config *config, const struct inventory_disk 
 			cells[j] = rows[i].cell[j];
 		print_row(cells, widths);
 		print_judgement(config, &disks[i]);
+		if (healths)
+			print_health(&healths[i]);
 	}
 	if (count == 0)
 		(void)puts("no disks");
@@ -106,25 +119,64 @@ static int print_table(const struct config *config, const struct inventory_disk 
 	return EX_OK;
 }
 
-int drivesoak_drives(const struct config *config, const char *state_directory, bool is_json)
+static int print_json(const struct config *config, const struct inventory_disk *disks,
+	const struct health *healths, size_t count)
+{
+	struct inventory_health *parts = calloc(count + 1, sizeof(*parts));
+	struct text *objects = calloc(count + 1, sizeof(*objects));
+	struct text json = TEXT_INIT;
+	int code = parts && objects ? EX_OK : EX_OSERR;
+
+	for (size_t i = 0; healths && code == EX_OK && i < count; i++) {
+		health_json(&healths[i], &objects[i]);
+		parts[i].json = objects[i].length ? text_string(&objects[i]) : NULL;
+		parts[i].why = healths[i].why[0] ? healths[i].why : NULL;
+	}
+	if (code == EX_OK)
+		inventory_json(disks, count, config, healths ? parts : NULL, &json);
+	if (text_error(&json))
+		code = EX_OSERR;
+	(void)fputs(text_string(&json), stdout);
+	text_fini(&json);
+	for (size_t i = 0; objects && i < count; i++)
+		text_fini(&objects[i]);
+	free(objects);
+	free(parts);
+	return code;
+}
+
+/* What stands for itself is printed all the same. */
+static int judge_rights(const struct health *healths, size_t count)
+{
+	for (size_t i = 0; healths && i < count; i++)
+		if (health_needs_root(&healths[i])) {
+			(void)fputs("drivesoak: --health: only root may ask drives\n", stderr);
+			return EX_NOPERM;
+		}
+	return EX_OK;
+}
+
+int drivesoak_drives(
+	const struct config *config, const char *state_directory, bool is_json, bool wants_health)
 {
 	struct inventory_disk *disks = NULL;
-	struct text json = TEXT_INIT;
+	struct health *healths = NULL;
 	size_t count = 0;
-	int rc = inventory_read("", state_directory, &disks, &count), code = EX_OK;
+	int rc = inventory_read("", state_directory, &disks, &count), code;
 
 	if (rc < 0) {
 		(void)fprintf(stderr, "drivesoak: /sys/block: %s\n", strerror(-rc));
 		return EX_IOERR;
 	}
-	if (is_json) {
-		inventory_json(disks, count, config, &json);
-		code = text_error(&json) ? EX_OSERR : EX_OK;
-		(void)fputs(text_string(&json), stdout);
-		text_fini(&json);
-	} else {
-		code = print_table(config, disks, count);
-	}
+	if (wants_health && health_read(disks, count, &healths) < 0)
+		code = EX_OSERR;
+	else if (is_json)
+		code = print_json(config, disks, healths, count);
+	else
+		code = print_table(config, disks, healths, count);
+	if (code == EX_OK)
+		code = judge_rights(healths, count);
+	health_free(healths, count);
 	free(disks);
 	return code;
 }

@@ -3,6 +3,7 @@ TESTS += tests/tools/test-check-layers tests/tools/test-install
 dist_check_SCRIPTS = tests/tools/check-layers tests/tools/test-check-layers tests/tools/test-install
 EXTRA_DIST += tests/tools/layers tests/unit/unit.h
 include tests/fault/local.mk
+include tests/fuzz/local.mk
 include tests/web/local.mk
 
 # Integration: the real service. Scripts that need root, a loop device or a tool that is not there exit 77.

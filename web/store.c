@@ -181,7 +181,7 @@ int store_drives(struct store *store, const struct config *config, const char *s
 		rc = inventory_read("", state_directory, &disks, &count);
 		if (rc < 0)
 			return rc;
-		inventory_json(disks, count, config, &fresh);
+		inventory_json(disks, count, config, NULL, &fresh);
 		free(disks);
 		rc = text_error(&fresh);
 		if (rc < 0) {

@@ -48,7 +48,8 @@ static void put_findings(
 	json_array_close(json);
 }
 
-static void put_disk(struct json *json, const struct inventory_disk *disk, const struct config *config)
+static void put_disk(struct json *json, const struct inventory_disk *disk, const struct config *config,
+	const struct inventory_health *health)
 {
 	const struct identity *identity = &disk->identity;
 
@@ -71,11 +72,15 @@ static void put_disk(struct json *json, const struct inventory_disk *disk, const
 	json_put_bool(json, "usable", disk->is_usable);
 	put_findings(json, "reasons", &disk->report, GUARD_HARD);
 	put_findings(json, "soft", &disk->report, GUARD_SOFT);
+	if (health) {
+		json_put_raw(json, "health", health->json);
+		json_put_string(json, "health_error", health->why);
+	}
 	json_object_close(json);
 }
 
-void inventory_json(
-	const struct inventory_disk *disks, size_t count, const struct config *config, struct text *out)
+void inventory_json(const struct inventory_disk *disks, size_t count, const struct config *config,
+	const struct inventory_health *healths, struct text *out)
 {
 	struct json json;
 
@@ -84,7 +89,7 @@ void inventory_json(
 	json_key(&json, "drives");
 	json_array_open(&json);
 	for (size_t i = 0; i < count; i++)
-		put_disk(&json, &disks[i], config);
+		put_disk(&json, &disks[i], config, healths ? &healths[i] : NULL);
 	json_array_close(&json);
 	json_object_close(&json);
 	text_add(out, "\n");

@@ -13,8 +13,13 @@
 /* The name that the configuration has for this disk; NULL without one. @config may be NULL. */
 const char *inventory_config_name(const struct config *config, const struct inventory_disk *disk);
 
-/* {"drives":[...]} and a line end. */
-void inventory_json(
-	const struct inventory_disk *disks, size_t count, const struct config *config, struct text *out);
+/* What is known of a disk's health: an object, or NULL with the reason. */
+struct inventory_health {
+	const char *json, *why;
+};
+
+/* {"drives":[...]} and a line end. @healths, one a disk, adds "health" and "health_error"; NULL: neither. */
+void inventory_json(const struct inventory_disk *disks, size_t count, const struct config *config,
+	const struct inventory_health *healths, struct text *out);
 
 #endif

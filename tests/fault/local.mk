@@ -1,4 +1,5 @@
-# Faults that are known against what the read-back says. DRIVESOAK_LONG=1 (make check-long): ten times the writes.
+# Faults that are known against what the read-back says. DRIVESOAK_LONG=1 (make check-long): ten times the writes,
+# and the fuzzing of tests/fuzz.
 if HAVE_CMOCKA
 fault_programs = tests/fault/test_faults
 check_PROGRAMS += $(fault_programs)
@@ -10,4 +11,4 @@ endif
 
 .PHONY: check-long
 check-long:
-	DRIVESOAK_LONG=1 $(MAKE) check TESTS='$(fault_programs)'
+	DRIVESOAK_LONG=1 $(MAKE) check TESTS='$(fault_programs) $(fuzz_tests)'

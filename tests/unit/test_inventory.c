@@ -318,7 +318,7 @@ static void test_the_list_as_json_has_every_key(void **state)
 	guard_report_add(&disk.report, GUARD_SOFT, "a partition table");
 	guard_report_add(&disk.report, GUARD_HARD, "mounted on /home");
 	disk.report.left_off = 2;
-	inventory_json(&disk, 1, &config, &text);
+	inventory_json(&disk, 1, &config, NULL, &text);
 	assert_string_equal(text_string(&text),
 		"{\"drives\":[{\"path\":\"/dev/nvme0n1\",\"by_id\":\"/dev/disk/by-id/"
 		"nvme-\\\"<x>\",\"by_path\":null,"
@@ -329,7 +329,15 @@ static void test_the_list_as_json_has_every_key(void **state)
 		"\"shared_port\":\"0000:03:00.0\",\"configured\":\"evo\",\"usable\":false,"
 		"\"reasons\":[\"mounted on /home\",\"and 2 more\"],\"soft\":[\"a partition table\"]}]}\n");
 	text_fini(&text);
-	inventory_json(NULL, 0, NULL, &text);
+	inventory_json(&disk, 1, &config, &(const struct inventory_health){ "{\"temp_c\":41}", NULL }, &text);
+	assert_non_null(strstr(text_string(&text),
+		"\"soft\":[\"a partition table\"],\"health\":{\"temp_c\":41},\"health_error\":null}]}\n"));
+	text_fini(&text);
+	inventory_json(&disk, 1, &config, &(const struct inventory_health){ NULL, "no \"answer\"" }, &text);
+	assert_non_null(
+		strstr(text_string(&text), "\"health\":null,\"health_error\":\"no \\\"answer\\\"\"}]}\n"));
+	text_fini(&text);
+	inventory_json(NULL, 0, NULL, NULL, &text);
 	assert_string_equal(text_string(&text), "{\"drives\":[]}\n");
 	text_fini(&text);
 }
