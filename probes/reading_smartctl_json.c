@@ -81,12 +81,18 @@ static bool get_count(struct json_object *object, const char *key, unsigned __in
 	return true;
 }
 
+/* More is none. */
+static bool fits(enum reading_field field, unsigned __int128 count)
+{
+	return (field != READING_SPARE_PCT && field != READING_SPARE_THRESHOLD_PCT) || count <= 100;
+}
+
 static void set_count(
 	struct reading *reading, enum reading_field field, struct json_object *object, const char *key)
 {
 	unsigned __int128 count;
 
-	if (get_count(object, key, &count))
+	if (get_count(object, key, &count) && fits(field, count))
 		reading_set(reading, field, (__int128)count);
 }
 

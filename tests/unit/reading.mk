@@ -19,3 +19,9 @@ tests_unit_test_decode_SOURCES = tests/unit/test_decode.c $(reading_fixture) $(t
 tests_unit_test_decode_CPPFLAGS = $(reading_cppflags)
 tests_unit_test_decode_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_decode_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_attributes
+tests_unit_test_attributes_SOURCES = tests/unit/test_attributes.c $(reading_fixture)
+tests_unit_test_attributes_CPPFLAGS = $(reading_cppflags)
+tests_unit_test_attributes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_attributes_LDADD = $(LDADD) $(CMOCKA_LIBS)
