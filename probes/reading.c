@@ -94,12 +94,20 @@ void reading_fini(struct reading *reading)
 	reading_init(reading);
 }
 
+void reading_clear(struct reading *reading, enum reading_field field)
+{
+	reading->known[field] = false;
+	reading->value[field] = 0;
+}
+
 void reading_set(struct reading *reading, enum reading_field field, __int128 value)
 {
-	bool is_sane = !fields[field].is_temperature || (value >= TEMP_LOWEST_C && value <= TEMP_HIGHEST_C);
-
-	reading->known[field] = is_sane;
-	reading->value[field] = is_sane ? value : 0;
+	if (fields[field].is_temperature && (value < TEMP_LOWEST_C || value > TEMP_HIGHEST_C)) {
+		reading_clear(reading, field);
+		return;
+	}
+	reading->known[field] = true;
+	reading->value[field] = value;
 }
 
 void reading_forget(struct reading *reading, enum reading_field field)

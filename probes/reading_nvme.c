@@ -85,8 +85,8 @@ static void set_media_written(struct reading *reading, unsigned __int128 count, 
 	reading_set(reading, READING_MEDIA_WRITTEN_RAW, (__int128)count);
 	/* Little was written: a fresh drive has formatted itself more than it has served. */
 	if (host > 1e12 && (waf < WAF_LOWEST || waf > WAF_HIGHEST)) {
-		reading->known[READING_MEDIA_WRITTEN_BYTES] = false;
-		reading->known[READING_MEDIA_WRITTEN_UNIT_BYTES] = false;
+		reading_clear(reading, READING_MEDIA_WRITTEN_BYTES);
+		reading_clear(reading, READING_MEDIA_WRITTEN_UNIT_BYTES);
 		reading_note(
 			reading, "media_written_bytes: the unit is doubtful, %.3g times the host's", waf);
 		return;
@@ -142,19 +142,11 @@ int reading_decode_nvme_smart(struct reading *reading, const uint8_t *page, size
 	return 0;
 }
 
-static bool is_printable(const uint8_t *bytes, size_t length)
-{
-	for (size_t i = 0; i < length; i++)
-		if (bytes[i] && (bytes[i] < ' ' || bytes[i] > '~'))
-			return false;
-	return true;
-}
-
 int reading_decode_nvme_identify(struct reading *reading, const uint8_t *page, size_t length)
 {
 	char serial[sizeof(reading->serial)], model[sizeof(reading->model)];
 
-	if (length != 4096 || !is_printable(page + 4, 68))
+	if (length != 4096 || reading_is_uniform(page, length, 0xff))
 		return -EINVAL;
 	identity_serial(serial, sizeof(serial), page + 4, 20);
 	identity_text(model, sizeof(model), page + 24, 40);

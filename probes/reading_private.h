@@ -6,6 +6,7 @@
 
 #include "probes/reading.h"
 
+void reading_clear(struct reading *reading, enum reading_field field);
 /* Little endian, up to 8 bytes. */
 uint64_t reading_le(const uint8_t *bytes, size_t count);
 unsigned __int128 reading_le128(const uint8_t *bytes);

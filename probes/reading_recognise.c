@@ -112,6 +112,23 @@ static bool is_ocp(const uint8_t *page)
 	return reading_decode_ocp_smart(&probe, page, PAGE_BYTES) == 0;
 }
 
+static bool is_printable(const uint8_t *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (bytes[i] && (bytes[i] < ' ' || bytes[i] > '~'))
+			return false;
+	return true;
+}
+
+/* Serial, model and firmware are texts. */
+static bool is_nvme_identify(const uint8_t *page)
+{
+	struct reading probe;
+
+	reading_init(&probe);
+	return is_printable(page + 4, 68) && reading_decode_nvme_identify(&probe, page, IDENTIFY_BYTES) == 0;
+}
+
 static uint8_t sum_of(const uint8_t *page)
 {
 	uint8_t sum = 0;
@@ -121,17 +138,14 @@ static uint8_t sum_of(const uint8_t *page)
 	return sum;
 }
 
-/* Texts in whole words are printable, whichever byte of a word is first. */
+/* Whichever byte of a word is first. */
 static bool is_text(const uint8_t *page, size_t first_word, size_t last_word)
 {
-	bool has_any = false;
+	const uint8_t *bytes = page + 2 * first_word;
+	const size_t length = 2 * (last_word - first_word + 1);
 
-	for (size_t i = 2 * first_word; i < 2 * last_word + 2; i++) {
-		if (page[i] && (page[i] < ' ' || page[i] > '~'))
-			return false;
-		has_any |= page[i] > ' ';
-	}
-	return has_any;
+	return is_printable(bytes, length) && !reading_is_uniform(bytes, length, 0) &&
+	       !reading_is_uniform(bytes, length, ' ');
 }
 
 /* Serial, firmware and model stand where they must, and the device is an ATA one; a checksum must be right if there is
@@ -190,14 +204,11 @@ static bool is_ata_statistics(const uint8_t *page)
 
 enum reading_kind reading_recognise(const uint8_t *bytes, size_t length)
 {
-	struct reading probe;
-
 	if (is_json(bytes, length))
 		return READING_KIND_SMARTCTL;
 	if (is_blob(bytes, length))
 		return READING_KIND_ATASMART;
-	reading_init(&probe);
-	if (length == IDENTIFY_BYTES && reading_decode_nvme_identify(&probe, bytes, length) == 0)
+	if (length == IDENTIFY_BYTES && is_nvme_identify(bytes))
 		return READING_KIND_NVME_IDENTIFY;
 	if (length == 2 * (size_t)PAGE_BYTES && is_ata_smart(bytes))
 		return READING_KIND_ATA_SMART;

@@ -10,7 +10,7 @@
 void fixture_put(uint8_t *page, size_t at, size_t length, uint64_t value)
 {
 	for (size_t i = 0; i < length; i++)
-		page[at + i] = i < 8 ? (uint8_t)(value >> 8 * i) : 0;
+		page[at + i] = (uint8_t)((i < 8 ? value >> 8 * i : 0) & 0xff);
 }
 
 void fixture_nvme_smart(uint8_t page[512])

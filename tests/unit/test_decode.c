@@ -78,6 +78,8 @@ static void test_pages_are_told_by_their_content(void **state)
 	check_recognised(page, 512, READING_KIND_NVME_SMART);
 	fixture_nvme_identify(page);
 	check_recognised(page, 4096, READING_KIND_NVME_IDENTIFY);
+	page[30] = 0x80; /* no text */
+	check_recognised(page, 4096, READING_KIND_COUNT);
 	fixture_ata_identify(page);
 	check_recognised(page, 512, READING_KIND_ATA_IDENTIFY);
 	page[1] = 0x80; /* no ATA device */

@@ -333,6 +333,9 @@ static void test_identify_tells_who_and_its_limits(void **state)
 	assert_int_equal(reading_decode_nvme_identify(&reading, page, sizeof(page)), 0);
 	fixture_check(&reading, NULL, 0);
 	page[10] = 0x80;
+	assert_int_equal(reading_decode_nvme_identify(&reading, page, sizeof(page)), 0);
+	assert_string_equal(reading.serial, "SN-004?");
+	memset(page, 0xff, sizeof(page));
 	assert_int_equal(reading_decode_nvme_identify(&reading, page, sizeof(page)), -EINVAL);
 	memset(page, 0, sizeof(page));
 	assert_int_equal(reading_decode_nvme_identify(&reading, page, sizeof(page)), -EINVAL);
@@ -439,19 +442,23 @@ static void test_another_vendors_page_is_no_ocp_page(void **state)
 
 static void test_a_media_counter_of_another_unit_is_told(void **state)
 {
-	uint8_t smart[512], page[512];
+	uint8_t smart[512], group[512], page[512];
 	struct reading reading;
 
 	(void)state;
 	fixture_nvme_smart(smart);
+	fixture_nvme_group(group);
 	fixture_ocp(page);
 	/* 1.02 TB by the host, and as much by 1000 to the flash. */
 	fixture_put(page, 0, 16, 1024002560000000);
 	reading_init(&reading);
 	assert_int_equal(reading_decode_nvme_smart(&reading, smart, sizeof(smart)), 0);
+	assert_int_equal(reading_decode_nvme_endurance_group(&reading, group, sizeof(group)), 0);
+	assert_true(reading.known[READING_MEDIA_WRITTEN_BYTES]);
 	assert_int_equal(reading_decode_ocp_smart(&reading, page, sizeof(page)), 0);
 	assert_true(reading.value[READING_MEDIA_WRITTEN_RAW] == 1024002560000000);
 	assert_false(reading.known[READING_MEDIA_WRITTEN_BYTES]);
+	assert_true(reading.value[READING_MEDIA_WRITTEN_BYTES] == 0);
 	assert_false(reading.known[READING_MEDIA_WRITTEN_UNIT_BYTES]);
 	assert_string_equal(
 		reading.notes, "media_written_bytes: the unit is doubtful, 1e+03 times the host's");
