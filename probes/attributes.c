@@ -213,8 +213,8 @@ void reading_set_written(struct reading *reading, enum reading_field raw, uint64
 						: READING_MEDIA_WRITTEN_UNIT_BYTES;
 	const enum reading_field bytes = is_host ? READING_HOST_WRITTEN_BYTES : READING_MEDIA_WRITTEN_BYTES;
 
-	reading_forget(reading, unit);
-	reading_forget(reading, bytes);
+	reading_clear(reading, unit);
+	reading_clear(reading, bytes);
 	reading_set(reading, raw, (__int128)count);
 	if (!unit_bytes)
 		return;

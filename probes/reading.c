@@ -110,12 +110,6 @@ void reading_set(struct reading *reading, enum reading_field field, __int128 val
 	reading->value[field] = value;
 }
 
-void reading_forget(struct reading *reading, enum reading_field field)
-{
-	reading->known[field] = false;
-	reading->value[field] = 0;
-}
-
 bool reading_get_u64(const struct reading *reading, enum reading_field field, uint64_t *out)
 {
 	const __int128 value = reading->value[field];

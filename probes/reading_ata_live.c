@@ -310,7 +310,7 @@ static void hold_counter(struct task *task, struct reading *reading)
 	if (!task->memory.has_statistics || task->is_counted)
 		return;
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		reading_forget(reading, fields[i]);
+		reading_clear(reading, fields[i]);
 }
 
 static int read_statistics(struct reading_job *job, struct task *task)

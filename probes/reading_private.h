@@ -13,8 +13,6 @@ unsigned __int128 reading_le128(const uint8_t *bytes);
 /* @count units; ends at the largest number of 128 bits, with a note. */
 void reading_set_bytes(
 	struct reading *reading, enum reading_field field, unsigned __int128 count, uint64_t unit_bytes);
-/* It is unknown after all. */
-void reading_forget(struct reading *reading, enum reading_field field);
 /* A counter of bytes written, READING_HOST_WRITTEN_RAW or READING_MEDIA_WRITTEN_RAW, with its unit (0: not known) and,
  * when that is sure and the sum possible, the bytes. */
 void reading_set_written(struct reading *reading, enum reading_field raw, uint64_t count, uint64_t unit_bytes,
