@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "config/config.h"
+#include "healthgate.h"
 #include "measure/status.h"
 #include "soak.h"
 #include "target/target.h"
@@ -103,7 +104,8 @@ static int target_test(const struct config *config, const struct config_drive *d
 		request.run_id = run.id;
 		request.goal_bytes = run.progress.fill_goal_bytes;
 	}
-	if (target_check(&request, &facts, &plan, why) < 0) {
+	if (target_check(&request, &facts, &plan, why) < 0 ||
+		(!request.run_id && healthgate_check(drive, why) < 0)) {
 		(void)fprintf(stderr, "%s: drive \"%s\": %s\n", config->path, drive->name, why);
 		return EX_CONFIG;
 	}

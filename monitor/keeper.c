@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "engine/budget.h"
+#include "healthgate.h"
 #include "stamps.h"
 #include "target/hostinfo.h"
 
@@ -208,8 +209,11 @@ static int do_open(struct keeper *keeper, const struct keeper_command *command, 
 		.run_id = command->run_id,
 		.goal_bytes = command->goal_bytes,
 	};
-	int rc = budget_begin(keeper, command, reply);
+	/* A run that goes on is stopped by its limits, not refused. */
+	int rc = command->goal_bytes ? 0 : healthgate_check(keeper->setup.drive, reply->why);
 
+	if (rc == 0)
+		rc = budget_begin(keeper, command, reply);
 	if (rc == 0)
 		rc = target_open(&request, &keeper->target, reply->why);
 	if (rc == 0)

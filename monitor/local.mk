@@ -6,6 +6,7 @@ libdrivesoak_a_SOURCES += \
 	monitor/base/sysfs.c monitor/base/sysfs.h \
 	monitor/base/text.c monitor/base/text.h \
 	monitor/base/units.c monitor/base/units.h \
+	monitor/run/pathgroup.c monitor/run/pathgroup.h \
 	monitor/run/run.c monitor/run/run.h \
 	monitor/run/wearplan.c monitor/run/wearplan.h
 include monitor/config/local.mk
@@ -16,10 +17,12 @@ include monitor/measure/local.mk
 include monitor/archive/local.mk
 sbin_PROGRAMS += drivesoakd
 # The conductor and its keepers: of the service, and of the tests that drive them without it.
-conductor_sources = monitor/keeper.c monitor/keeper.h monitor/stamps.c monitor/stamps.h \
+conductor_sources = monitor/keeper.c monitor/keeper.h monitor/healthgate.c monitor/healthgate.h \
+	monitor/prober.c monitor/prober.h monitor/stamps.c monitor/stamps.h \
 	monitor/soak.c monitor/soak.h monitor/soak_private.h \
-	monitor/soak_absent.c monitor/soak_begin.c monitor/soak_control.c monitor/soak_drive.c monitor/soak_host.c monitor/soak_interval.c \
-	monitor/soak_probe.c monitor/soak_status.c monitor/soak_verify.c
+	monitor/soak_absent.c monitor/soak_begin.c monitor/soak_control.c monitor/soak_drive.c monitor/soak_group.c \
+	monitor/soak_health.c monitor/soak_host.c monitor/soak_interval.c monitor/soak_path.c monitor/soak_probe.c \
+	monitor/soak_status.c monitor/soak_verify.c
 drivesoakd_SOURCES = monitor/drivesoakd.c $(conductor_sources)
 bin_PROGRAMS += drivesoak
 drivesoak_SOURCES = monitor/drivesoak.c monitor/drivesoak_arm.c monitor/drivesoak_arm.h \

@@ -2,6 +2,7 @@
 #include "soak_private.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +77,9 @@ static int on_wake(sd_event_source *source, int fd, uint32_t events, void *arg)
 			was_refused |= reply.answer == KEEPER_FAILED && reply.verb == KEEPER_OPEN;
 		}
 	}
+	for (size_t i = 0; i < soak->drive_count; i++)
+		drive_take_health(&soak->drives[i]);
+	soak_balance_paths(soak);
 	if (was_refused)
 		end_if_useless(soak);
 	end_if_quiet(soak);
@@ -183,6 +187,9 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
 		soak->tick_mono_ns = mono_ns;
 		for (size_t i = 0; i < soak->drive_count; i++)
 			drive_tick(&soak->drives[i], &answer);
+		soak_plan_health(soak);
+		soak_judge_paths(soak);
+		soak_balance_paths(soak);
 		systemd_note(soak);
 	}
 	clock_note(soak, &answer);
@@ -298,7 +305,8 @@ static int drives_new(struct soak *soak, char *why)
 	const struct config *config = soak->options.config;
 
 	soak->drives = calloc(config->drive_count, sizeof(*soak->drives));
-	if (!soak->drives)
+	soak->members = calloc(config->drive_count, sizeof(*soak->members));
+	if (!soak->drives || !soak->members)
 		return -ENOMEM;
 	for (size_t i = 0; i < config->drive_count; i++) {
 		struct drive *drive = &soak->drives[i];
@@ -317,8 +325,12 @@ static int drives_new(struct soak *soak, char *why)
 		rc = sampler_new(&drive->sampler);
 		if (rc == 0)
 			rc = hostload_new("", &drive->hostload);
+		drive->health.read_ms = INT64_MIN;
+		drive->health.first_percent_used = NAN;
 		if (rc == 0)
 			rc = keeper_new(&setup, &drive->keeper);
+		if (rc == 0)
+			rc = prober_new(wake, soak, &drive->health.prober);
 		soak->drive_count = i + 1;
 		if (rc < 0) {
 			(void)snprintf(why, WHY_MAX, "%s: %s", drive->config->name, strerror(-rc));
@@ -403,6 +415,8 @@ bool soak_free(struct soak *soak)
 		bool is_quiet = drive_is_quiet(&soak->drives[i]);
 
 		/* A keeper in a hung drive can't be ended, and what it uses must stay. */
+		if (!prober_free(soak->drives[i].health.prober, 2 * NS_PER_S))
+			is_clean = false;
 		if (!is_quiet || !keeper_free(soak->drives[i].keeper, 2 * NS_PER_S))
 			is_clean = false;
 		else
@@ -418,6 +432,7 @@ bool soak_free(struct soak *soak)
 	sd_event_unref(soak->event);
 	if (soak->wake_fd >= 0)
 		(void)close(soak->wake_fd);
+	free(soak->members);
 	free(soak->drives);
 	free(soak);
 	return true;

@@ -102,11 +102,15 @@ static void course_reset(struct drive *drive)
 	drive->too_many_ns = 0;
 	drive->last_error = 0;
 	drive->last_sample_ms = INT64_MIN;
-	drive->trouble[0] = drive->refusal[0] = '\0';
+	drive->path = (struct path_watch){ 0 };
+	drive->badge[0] = drive->trouble[0] = drive->refusal[0] = '\0';
 	drive->fill_end = (struct engine_fill_end){ 0 };
 	drive->probe = (struct probe_watch){ 0 };
 	drive->sweep = (struct sweep_watch){ 0 };
 	drive->host_watch = (struct hostlimit_watch){ 0 };
+	drive->health = (struct health_watch){
+		.prober = drive->health.prober, .read_ms = INT64_MIN, .first_percent_used = NAN
+	};
 }
 
 void drive_begin_run(struct drive *drive)
@@ -223,6 +227,7 @@ static void resume_ask(struct drive *drive, struct journal *journal)
 	(void)journal_each_sample(journal, drive->run.id,
 		drive->last_sample_ms - (int64_t)PROBE_RECENT * drive->run.interval_s * 1000, INT64_MAX,
 		false, recall_sample, drive);
+	drive_recall_health(drive, journal);
 	drive->is_resumed = true;
 	open_ask(drive);
 }

@@ -234,6 +234,7 @@ static void handle(void *arg, const struct control_request *request, struct cont
 			run_status_name(drive->status), drive->tag[0] ? ": " : "", drive->tag);
 	else
 		commands[request->verb].run(drive, request, answer);
+	soak_balance_paths(soak);
 }
 
 int soak_open_control(struct soak *soak, char *why)

@@ -131,7 +131,7 @@ static void stop_ask(struct drive *drive)
 	drive_verb(drive, KEEPER_STOP);
 }
 
-static void job_ask(struct drive *drive, enum run_action action)
+void drive_ask(struct drive *drive, enum run_action action)
 {
 	struct keeper_command command = { .run_tag = payload_run_tag(drive->run.id) };
 	const struct run_progress *progress = &drive->run.progress;
@@ -153,11 +153,23 @@ static void job_ask(struct drive *drive, enum run_action action)
 	drive_command(drive, &command);
 }
 
+void drive_halt(struct drive *drive, enum run_action then)
+{
+	if (drive->then == RUN_ACT_NONE)
+		drive->then = then;
+	/* One that is just starting is stopped once it has. */
+	if (drive->job == JOB_RUNNING)
+		stop_ask(drive);
+	drive->is_partial = true;
+}
+
 static void act(struct drive *drive, enum run_action action)
 {
 	if (action == RUN_ACT_NONE)
 		return;
 	drive->then = action;
+	drive->path.waiting = RUN_ACT_NONE;
+	drive->path.words[0] = '\0';
 	/* What runs is stopped first; on_stopped() comes back here. */
 	if (drive->job == JOB_RUNNING) {
 		stop_ask(drive);
@@ -177,7 +189,8 @@ static void act(struct drive *drive, enum run_action action)
 	case RUN_ACT_PAUSE:
 		break;
 	default:
-		job_ask(drive, action);
+		if (!drive_waits_for_path(drive, action))
+			drive_ask(drive, action);
 	}
 }
 
@@ -246,7 +259,7 @@ static void record_target(struct drive *drive)
 	run->capacity_bytes = facts->capacity_bytes;
 	text_copy(run->boot_id, sizeof(run->boot_id), drive->soak->boot_id);
 	text_copy(run->direct, sizeof(run->direct), facts->direct);
-	text_copy(run->host_json, sizeof(run->host_json), keeper_get_host_json(drive->keeper));
+	path_keep_record(drive, keeper_get_host_json(drive->keeper));
 	if (facts->disk_count) {
 		text_copy(run->model, sizeof(run->model), facts->disks[0].model);
 		text_copy(run->serial, sizeof(run->serial), facts->disks[0].serial);
@@ -318,6 +331,7 @@ static void on_opened(struct drive *drive, const struct keeper_reply *reply)
 		drive_event(drive, "resumed", EVENT_WARNING, "the run goes on in phase %s",
 			run_phase_name(drive->run.progress.phase));
 	drive_set_status(drive, is_paused ? RUN_PAUSED : RUN_RUNNING, is_paused ? drive->run.reason : "");
+	drive_begin_health(drive);
 	run_go_on(drive, reply);
 	/* After the step: the first interval belongs to the phase that begins now. */
 	if (!drive->is_sampling)

@@ -111,7 +111,7 @@ static enum sample_state state_of(const struct drive *drive, const struct sample
 
 	if (drive->is_absent && !has_io)
 		return SAMPLE_ABSENT;
-	if (drive->run.progress.status == RUN_PAUSED && !has_io)
+	if ((drive->run.progress.status == RUN_PAUSED || drive->path.waiting != RUN_ACT_NONE) && !has_io)
 		return SAMPLE_PAUSED;
 	switch (drive->interval_phase) {
 	case PHASE_FILL:
@@ -155,6 +155,7 @@ static void interval_end(struct drive *drive, int64_t t_ms, uint32_t flags)
 		flags |= SAMPLE_FLAG_FLUSH;
 	drive->was_flushing = drive->is_flushing;
 	sample->flags = flags;
+	drive_put_health(drive, sample);
 	drive_judge_host(drive);
 	if (sample->state == SAMPLE_FILLING && elapsed_ns)
 		drive->fill_bytes_per_s = (double)sample->write_bytes * 1e9 / (double)elapsed_ns;
@@ -245,7 +246,7 @@ static void stall_judge(struct drive *drive)
 		text_copy(drive->tag, sizeof(drive->tag), reason);
 	} else {
 		drive->status = RUN_RUNNING;
-		text_copy(drive->tag, sizeof(drive->tag), drive->trouble);
+		drive_running_reason(drive, drive->tag);
 	}
 }
 
@@ -319,6 +320,7 @@ void drive_tick(struct drive *drive, const struct tick_answer *answer)
 	host_note(drive);
 	stall_judge(drive);
 	direct_prove(drive);
+	path_note_sample(drive);
 	look_ask(drive);
 	drive_step(drive, &input);
 	(void)archive_put_sample(drive->soak->options.archive, &drive->run, &drive->sample);
@@ -330,6 +332,8 @@ void drive_tick(struct drive *drive, const struct tick_answer *answer)
 static void run_end(struct drive *drive)
 {
 	drive->run.ended_ms = drive_now_ms(drive);
+	if (drive->is_open)
+		drive_end_health(drive);
 	if (drive->is_open)
 		drive_verb(drive, KEEPER_CLOSE);
 	if (drive->purges)

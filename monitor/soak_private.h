@@ -16,6 +16,8 @@
 #include "measure/sampler.h"
 #include "measure/summary.h"
 #include "measure/tick.h"
+#include "prober.h"
+#include "run/pathgroup.h"
 #include "run/run.h"
 #include "soak.h"
 
@@ -53,12 +55,48 @@ void sweep_conclude(
 	struct sweep_watch *watch, double coverage, int64_t t_ms, struct text *out, char *words, size_t size);
 bool sweep_is_clean(const struct sweep_watch *watch);
 
+/* What is known of the drive's health. */
+struct health_watch {
+	struct prober *prober;
+	enum prober_way way; /* PROBER_NONE: not read */
+	char disk[32], type[64];
+	uint32_t logical_block_bytes; /* 0: not known */
+	uint64_t next_ns, read_ns;    /* monotonic: when it is due, when it was read */
+	int64_t read_ms;	      /* wall clock; INT64_MIN: never */
+	bool is_due;
+	bool was_polling;			/* a reading was begun in this interval */
+	unsigned failures;			/* in a row; bounded */
+	double temp_c, percent_used, spare_pct; /* of the last reading; NAN */
+	double first_percent_used;		/* of the run, across restarts; NAN */
+	bool is_too_hot;			/* the run is paused for it */
+	bool known[READING_FIELD_COUNT];
+	__int128 value[READING_FIELD_COUNT]; /* as last known */
+};
+
 /* What the keeper is doing for the drive as far as the conductor knows. */
 enum drive_job {
 	JOB_NONE,     /* no engine */
 	JOB_STARTING, /* asked for one */
 	JOB_RUNNING,
 	JOB_STOPPING,
+};
+
+/* Which company a drive has while it fills. */
+enum path_mode { PATH_MIXED, PATH_ALONE, PATH_TOGETHER };
+
+/* A drive beside the others of its path (run/pathgroup.h). */
+struct path_watch {
+	enum run_action waiting; /* what it does when it may; NONE: it does not wait for others */
+	char words[256];	 /* of waiting; "" */
+	enum path_mode mode;
+	bool is_whole;	    /* the mode has been the same since the last tick */
+	bool had_turn;	    /* has filled alone, or is about to */
+	bool is_measured;   /* alone, or never will be */
+	bool is_concluded;  /* the run's record says what came of it */
+	uint64_t turn_ns;   /* since it began to fill alone */
+	bool is_due;	    /* is being concluded */
+	uint64_t ending_ns; /* since when its fill is being stopped or flushed; 0 */
+	struct pathgroup_rate alone, together;
 };
 
 struct drive {
@@ -68,6 +106,7 @@ struct drive {
 	struct keeper *keeper;
 	struct sampler *sampler;
 	struct hostload *hostload;
+	struct health_watch health;
 
 	bool has_run; /* run is valid */
 	struct run_record run;
@@ -100,6 +139,8 @@ struct drive {
 	bool is_looking; /* the keeper was asked whether the target is still there */
 	uint64_t looked_ns;
 	char trouble[STATUS_TEXT_MAX]; /* what it found; "" */
+	struct path_watch path;
+	char badge[STATUS_TEXT_MAX]; /* what lasts of the run's fill beside others; "" */
 
 	/* The running interval. */
 	bool is_sampling;
@@ -131,6 +172,7 @@ struct soak {
 	sd_event_source *tick_timer;
 	struct drive *drives;
 	size_t drive_count;
+	struct pathgroup_member *members; /* one a drive: room for soak_group.c */
 	bool is_stopping;
 	bool stays; /* a drive was opened or a user asked for one: no longer a service that is good for nothing */
 	int exit_code;
@@ -140,6 +182,19 @@ struct soak {
 	sd_event_source *retry_timer;
 	sd_device_monitor *monitor; /* NULL: no udev; the timer looks all the same */
 };
+
+/* soak_health.c: read once now, and from now on every so often. The target is open. */
+void drive_begin_health(struct drive *drive);
+/* What the run's earlier readings and its reason still say after a restart. */
+void drive_recall_health(struct drive *drive, struct journal *journal);
+/* The run ends: read once more. */
+void drive_end_health(struct drive *drive);
+/* Answers are there. */
+void drive_take_health(struct drive *drive);
+/* Put what is known into the sample that ends. */
+void drive_put_health(struct drive *drive, struct sample *sample);
+/* At a tick: readings that are due are asked for in the middle of the interval. */
+void soak_plan_health(struct soak *soak);
 
 /* soak_control.c: commands of users. */
 int soak_open_control(struct soak *soak, char *why);
@@ -180,6 +235,10 @@ void drive_command(struct drive *drive, const struct keeper_command *command);
 void drive_verb(struct drive *drive, enum keeper_verb verb);
 void drive_set_status(struct drive *drive, enum run_status status, const char *reason); /* and publish it */
 void drive_store(struct drive *drive); /* the run as it is now */
+/* Ask the keeper for the engine of @action, one of those that work. */
+void drive_ask(struct drive *drive, enum run_action action);
+/* Stop the engine, then go on with @then, unless something else was decided before. */
+void drive_halt(struct drive *drive, enum run_action then);
 /* Let run_step() decide on @input and do what it says. */
 void drive_step(struct drive *drive, const struct run_input *input);
 /* The run can't go on. */
@@ -202,6 +261,27 @@ void drive_flush(struct drive *drive, uint64_t fill_done_bytes);
 void drive_look(struct drive *drive);
 /* The run ended while its target was not open. */
 void drive_end_unopened(struct drive *drive);
+
+/* soak_group.c: drives that share a path. */
+/* Its name: the group of the config, or the PCI address of the port; "" for none. */
+const char *drive_path_name(const struct drive *drive);
+bool drive_shares_path(const struct drive *drive, const struct drive *other);
+/* True when @action waits; soak_balance_paths() goes on with it. */
+bool drive_waits_for_path(struct drive *drive, enum run_action action);
+/* After whatever may have changed what a drive does: who must wait stops, who may go on does. */
+void soak_balance_paths(struct soak *soak);
+/* What there is to say of a drive that runs: @reason has STATUS_TEXT_MAX. */
+void drive_running_reason(const struct drive *drive, char *reason);
+
+/* soak_path.c: what the fill alone and together says of the path. */
+/* Take the sample that a tick has just ended. */
+void path_note_sample(struct drive *drive);
+/* Conclude what is complete. */
+void soak_judge_paths(struct soak *soak);
+/* It can't be measured alone, for @blocker is at work. */
+void path_give_up(struct drive *drive, const struct drive *blocker);
+/* Put @host into the run's record; what the record says of the path already stays, and is the drive's badge. */
+void path_keep_record(struct drive *drive, const char *host);
 
 /* Call drive_announce() for every drive as soon as nothing is queued for the archive. */
 void soak_announce_later(struct soak *soak);

@@ -17,11 +17,11 @@ void drive_publish(struct drive *drive)
 		.read_bytes_per_s = NAN,
 		.baseline_bytes_per_s = NAN,
 		.lat_p99_ns = UINT64_MAX,
-		.temp_c = NAN,
-		.percent_used = NAN,
+		.temp_c = drive->health.read_ms == INT64_MIN ? NAN : drive->health.temp_c,
+		.percent_used = drive->health.read_ms == INT64_MIN ? NAN : drive->health.percent_used,
 		.written_bytes = UINT64_MAX,
 		.last_sample_ms = drive->last_sample_ms,
-		.health_read_ms = INT64_MIN,
+		.health_read_ms = drive->health.read_ms,
 	};
 
 	text_copy(status.name, sizeof(status.name), drive->config->name);

@@ -116,6 +116,11 @@ void reading_note(struct reading *reading, const char *format, ...) __attribute_
 int reading_keep_page(struct reading *reading, const char *name, const void *bytes, size_t length);
 const struct reading_page *reading_find_page(const struct reading *reading, const char *name);
 
+/* All pages as one string of bytes, to be kept beside the decoded fields (caller frees with free()), and back. -ENOMEM;
+ * -EINVAL for bytes that are none. */
+int reading_pack(const struct reading *reading, uint8_t **out, size_t *length);
+int reading_unpack(struct reading *reading, const uint8_t *bytes, size_t length);
+
 const char *reading_field_name(enum reading_field field);
 /* The members of the object of API.md (without braces): "t_s", every field, null where unknown, then "source", "model",
  * "serial", "firmware", "family", "notes" and "attributes". */

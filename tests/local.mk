@@ -11,6 +11,7 @@ integration_tests = \
 	tests/integration/test_device.py \
 	tests/integration/test_drives.py \
 	tests/integration/test_faults.py \
+	tests/integration/test_group.py \
 	tests/integration/test_host_limit.py \
 	tests/integration/test_layouts.py \
 	tests/integration/test_main_job.py \
@@ -24,6 +25,10 @@ EXTRA_DIST += $(integration_tests) tests/integration/harness.py tests/integratio
 check_PROGRAMS += tests/integration/refuse-io-uring
 tests_integration_refuse_io_uring_SOURCES = tests/integration/refuse-io-uring.c
 tests_integration_refuse_io_uring_LDADD =
+# The service, but for how long a drive fills alone: 4 s.
+check_PROGRAMS += tests/integration/drivesoakd-brief
+tests_integration_drivesoakd_brief_SOURCES = $(drivesoakd_SOURCES)
+tests_integration_drivesoakd_brief_CPPFLAGS = $(AM_CPPFLAGS) -DPATHGROUP_ALONE_S=4
 check_PROGRAMS += tests/integration/guard-probe
 tests_integration_guard_probe_SOURCES = tests/integration/guard_probe.c tests/unit/signatures.c tests/unit/signatures.h
 AM_TESTS_ENVIRONMENT = DRIVESOAK_BUILD='$(abs_top_builddir)'; export DRIVESOAK_BUILD; \

@@ -17,6 +17,7 @@ void api_run_events(struct call *call);
 /* api_runs.c */
 void api_runs(struct call *call);
 void api_run(struct call *call);
+void api_run_health(struct call *call);
 void api_samples_json(struct call *call);
 void api_samples_csv(struct call *call);
 void api_series(struct call *call);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "archive/health.h"
 #include "archive/export.h"
 #include "measure/sample_columns.h"
 #include "web/compare.h"
@@ -140,6 +141,22 @@ static int put_row_csv(const struct sample *sample, void *arg)
 {
 	sample_row_csv(sample, arg);
 	return 0;
+}
+
+void api_run_health(struct call *call)
+{
+	struct run_record run;
+	struct journal *journal;
+	int rc;
+
+	if (!call_get_run(call, &run))
+		return;
+	call->type = "application/json";
+	rc = store_journal(call->store, &journal);
+	if (rc == 0)
+		rc = health_run_json(journal, run.id, &call->body);
+	if (rc < 0)
+		call_fail_journal(call, rc);
 }
 
 void api_samples_json(struct call *call)

@@ -26,6 +26,7 @@ static const struct route table[] = {
 	{ "api/v1/events", CALL_DATA, api_events },
 	{ "api/v1/runs/*", CALL_DATA, api_run },
 	{ "api/v1/runs/*/events", CALL_DATA, api_run_events },
+	{ "api/v1/runs/*/health", CALL_DATA, api_run_health },
 	{ "api/v1/runs/*/samples.json", CALL_DATA, api_samples_json },
 	{ "api/v1/runs/*/samples.csv", CALL_DATA, api_samples_csv },
 	{ "api/v1/runs/*/series", CALL_DATA, api_series },

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "archive/health.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "target/inventory.h"
@@ -138,6 +139,9 @@ static int kept_update(struct kept *kept, struct journal *journal, const struct 
 	if (rc < 0)
 		return rc;
 	summary_read(kept->summary, &kept->figures);
+	rc = health_add_figures(journal, run->id, &kept->figures);
+	if (rc < 0)
+		return rc;
 	kept->ended_ms = run->ended_ms;
 	if (run->ended_ms != INT64_MIN) {
 		summary_free(kept->summary);

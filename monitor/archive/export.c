@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "archive/health.h"
 #include "base/text.h"
 #include "measure/sample_columns.h"
 
@@ -99,7 +100,7 @@ int export_figures(struct journal *journal, const struct run_record *run, struct
 	if (rc == 0)
 		summary_read(summary, out);
 	summary_free(summary);
-	return rc;
+	return rc < 0 ? rc : health_add_figures(journal, run->id, out);
 }
 
 /* What has gathered goes out in pieces: a run of two weeks at a second is 200 MB of text. */

@@ -27,7 +27,7 @@ const char *run_source_name(enum run_source source);
  * INT64_MIN is a time that has not come. */
 struct run_record {
 	char id[RUN_ID_MAX]; /* see run_id_make() */
-	char drive[64], label[128], model[64], serial[64], firmware[32];
+	char drive[64], label[128], model[64], serial[160], firmware[32];
 	enum run_source source;
 	struct run_progress progress;
 	int64_t started_ms, soak_started_ms, ended_ms;

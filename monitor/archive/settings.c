@@ -76,6 +76,17 @@ static void underscores_clear(char *name)
 		*c = *c == '_' || *c == '-' ? ' ' : *c;
 }
 
+/* The names of ["a","b"], a comma between. */
+static void list_add(struct text *line, const char *array)
+{
+	for (const char *c = array; *c; c++) {
+		if (*c == ',')
+			text_add(line, ", ");
+		else if (*c != '[' && *c != ']' && *c != '"')
+			text_add_bytes(line, c, 1);
+	}
+}
+
 /* The first member names the element, the others follow by name. */
 static void element_add(const char *key, const char *value, void *arg)
 {
@@ -90,7 +101,10 @@ static void element_add(const char *key, const char *value, void *arg)
 	underscores_clear(name);
 	if (line->length)
 		text_addf(line, ", %s ", name);
-	text_add(line, value_print(unit, value, text));
+	if (value[0] == '[')
+		list_add(line, value);
+	else
+		text_add(line, value_print(unit, value, text));
 }
 
 struct walk {
@@ -98,15 +112,19 @@ struct walk {
 	void *arg;
 };
 
+static void element_visit(const struct walk *walk, const char *name, const char *object)
+{
+	struct text line = TEXT_INIT;
+
+	if (flat_each(object, element_add, &line) == 0 && line.length)
+		walk->each(name, text_string(&line), walk->arg);
+	text_fini(&line);
+}
+
 static void elements_visit(const struct walk *walk, const char *name, const char *array)
 {
-	for (const char *at = strchr(array, '{'); at; at = strchr(at + 1, '{')) {
-		struct text line = TEXT_INIT;
-
-		if (flat_each(at, element_add, &line) == 0 && line.length)
-			walk->each(name, text_string(&line), walk->arg);
-		text_fini(&line);
-	}
+	for (const char *at = strchr(array, '{'); at; at = strchr(at + 1, '{'))
+		element_visit(walk, name, at);
 }
 
 static void member_visit(const char *key, const char *value, void *arg)
@@ -122,6 +140,8 @@ static void member_visit(const char *key, const char *value, void *arg)
 	underscores_clear(name);
 	if (value[0] == '[')
 		elements_visit(walk, name, value);
+	else if (value[0] == '{')
+		element_visit(walk, name, value);
 	else
 		walk->each(name, value_print(unit, value, text), walk->arg);
 }

@@ -4,7 +4,7 @@
 #define DRIVESOAK_SETTINGS_H
 
 /* Visit the members of @json, an object that this program wrote; what was not given is left out, of an array each
- * element is visited. 0, or -EINVAL for text that is no such object. */
+ * element is visited, an object is one line. 0, or -EINVAL for text that is no such object. */
 int settings_each(const char *json, void (*each)(const char *name, const char *value, void *arg), void *arg);
 
 #endif

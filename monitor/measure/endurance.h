@@ -32,20 +32,32 @@ struct endurance_interval {
 	char how[ENDURANCE_HOW_MAX]; /* in words: from what, or why not */
 };
 
+enum endurance_stated {
+	ENDURANCE_NONE_STATED,
+	ENDURANCE_UNCHECKED,
+	ENDURANCE_CONFIRMED,
+	ENDURANCE_CONTRADICTED
+};
+
 struct endurance_unit {
-	uint64_t bytes;	    /* 0: not known */
+	uint64_t bytes;	    /* as measured; 0: not known, whatever is stated */
 	bool other_writers; /* more than 2 % beside ours */
 	bool foreign;	    /* no unit fits: the health may be another disk's */
+	enum endurance_stated stated;
+	double more_bytes; /* to be written before it can be told; 0: known, NAN: writing alone won't do */
 	char how[ENDURANCE_HOW_MAX];
 };
 
-/* The candidates: 512, 512000, 1 MiB, 32 MiB, 1 GiB, 10^9 and @logical_block_bytes. */
+/* The candidates: 512, 512000, 1 MiB, 32 MiB, 1 GiB, 10^9, @logical_block_bytes and what is stated (0: none). A count of
+ * 0, 0xffff and the like is "not reported". */
 void endurance_find_unit(const struct endurance_point *points, size_t count, uint32_t logical_block_bytes,
 	uint64_t stated_unit_bytes, struct endurance_unit *out);
 /* Of the run, or of one phase (PHASE_COUNT: all). A counter that goes backwards starts a new base. */
 void endurance_waf(const struct endurance_point *points, size_t count, uint64_t host_unit_bytes,
 	enum run_phase phase, struct endurance_interval *out);
-/* Percent of life used by the run, and host bytes left at its rate, from the moments percent-used steps. */
+/* Percent of life a TB of writing takes, and bytes left until the drive says 100 % at that rate, from the moments
+ * percent-used steps. Bytes are the disk's own, where these begin anew (a restart of the machine) the host-write counter's
+ * or ours. Means nothing for a drive whose unit is foreign. */
 void endurance_life(const struct endurance_point *points, size_t count, uint64_t host_unit_bytes,
 	struct endurance_interval *percent_per_tb, struct endurance_interval *bytes_left);
 /* @bytes_left at a rate: seconds. */

@@ -5,7 +5,10 @@ libdrivesoak_a_SOURCES += \
 	monitor/measure/sampler.c monitor/measure/sampler.h \
 	monitor/measure/tick.c monitor/measure/tick.h \
 	monitor/measure/sample_columns.c monitor/measure/sample_columns.h \
-	monitor/measure/endurance.h \
+	monitor/measure/endurance.c monitor/measure/endurance.h monitor/measure/endurance_private.h \
+	monitor/measure/endurance_life.c monitor/measure/endurance_unit.c monitor/measure/endurance_waf.c \
+	monitor/measure/healthlimit.c monitor/measure/healthlimit.h \
+	monitor/measure/verdict_health.c monitor/measure/verdict_health.h \
 	monitor/measure/status.c monitor/measure/status.h monitor/measure/status_json.c monitor/measure/status_json.h \
 	monitor/measure/summary.c monitor/measure/summary.h \
 	monitor/measure/summary_json.c

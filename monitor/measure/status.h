@@ -13,7 +13,7 @@
 
 /* Unknown numbers are NAN, UINT64_MAX or INT64_MIN; empty strings are unknown. */
 struct drive_status {
-	char name[64], label[128], model[64], serial[64], run[40];
+	char name[64], label[128], model[64], serial[160], run[40];
 	char reason[STATUS_TEXT_MAX]; /* why the drive is in this state, in words */
 	enum run_status status;
 	enum run_phase phase;

@@ -407,6 +407,8 @@ void summary_read(struct summary *summary, struct summary_figures *out)
 	}
 	*out = (struct summary_figures){
 		.interval_s = summary->interval_s,
+		.waf = NAN,
+		.percent_used_delta = NAN,
 		.host_limited_pct = share_pct(summary->host_limited_ns, summary->soak_ns),
 		.gap_pct = share_pct(summary->gap_ns, summary->soak_ns),
 		.host = {

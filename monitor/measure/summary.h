@@ -58,6 +58,7 @@ struct summary_figures {
 	double interval_s;
 	double host_limited_pct, gap_pct; /* of the soak's time */
 	struct summary_host host;
+	double waf, percent_used_delta; /* of the health readings, by whoever has them; NAN */
 };
 
 /* To be said wherever summary_shown() gives the whole soak for want of anything else. */

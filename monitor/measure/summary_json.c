@@ -124,7 +124,7 @@ void summary_json(const struct summary_figures *figures, struct json *json)
 	summary_each_reason(figures, put_reason, json);
 	json_array_close(json);
 	put_steady(json);
-	json_put_null(json, "waf");
-	json_put_null(json, "percent_used_delta");
+	json_put_double(json, "waf", figures->waf);
+	json_put_double(json, "percent_used_delta", figures->percent_used_delta);
 	json_object_close(json);
 }

@@ -15,7 +15,7 @@
 struct blockdev {
 	char name[32]; /* kernel name of the whole disk, for sysfs only: it is no identity */
 	uint64_t capacity_bytes;
-	char model[64], serial[64], firmware[32];
+	char model[64], serial[160], firmware[32];
 	char scheduler[32], write_cache[32], transport[16]; /* nvme, sata, usb, virtio, loop, ... */
 	char controller[128]; /* PCI address, ids and driver of the nearest controller */
 	char link

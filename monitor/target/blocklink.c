@@ -103,6 +103,17 @@ static struct pcie_link read_pcie(const char *pci, const char *which)
 	return link;
 }
 
+uint64_t blocklink_pci_bytes_per_s(const char *folder)
+{
+	const struct pcie_link link = read_pcie(folder, "current");
+	/* 8 bits in 10 up to 5 GT/s, 128 in 130 from 8 GT/s on. */
+	const bool is_old = link.speed < 80;
+
+	if (!link.speed || !link.width)
+		return UINT64_MAX;
+	return (uint64_t)link.speed * 100000000 / 8 * link.width * (is_old ? 8 : 128) / (is_old ? 10 : 130);
+}
+
 static bool is_below(unsigned now, unsigned drive, unsigned port)
 {
 	unsigned can = port && port < drive ? port : drive;

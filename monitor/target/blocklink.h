@@ -5,6 +5,7 @@
 #define DRIVESOAK_BLOCKLINK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define BLOCKLINK_TEXT_MAX 64
 
@@ -17,5 +18,8 @@ void blocklink_read(const char *root, const char *folder, const char *name, char
 int blocklink_folder(const char *root, const char *name, char *out);
 /* Cut @folder to its nearest PCI function; false when there is none. */
 bool blocklink_cut_to_pci(const char *root, char *folder);
+/* What the link of the PCI function in @folder carries each way as it runs now, less its encoding; UINT64_MAX when it
+ * has none or does not tell. */
+uint64_t blocklink_pci_bytes_per_s(const char *folder);
 
 #endif

@@ -79,10 +79,10 @@ static int open_exclusively(const char *name, const char *node, int flags, bool 
 	struct guard_report report = { 0 };
 	int fd = open_once(node, flags);
 
-	while (fd == -EBUSY && clock_mono_ns() < until_ns) {
+	while (fd == -EBUSY) {
 		report = (struct guard_report){ 0 };
 		guard_check_openers("", name, 1, 0, &report);
-		if (guard_report_is_refused(&report))
+		if (guard_report_is_refused(&report) || clock_mono_ns() >= until_ns)
 			break;
 		(void)nanosleep(&pause, NULL);
 		fd = open_once(node, flags);
@@ -102,8 +102,12 @@ static int find(const struct config_drive *drive, char *name, size_t name_size, 
 	char *why)
 {
 	char found[32], words[GUARD_TEXT_MAX] = "";
+	struct stat st;
 	int rc = inventory_find("", drive->device, drive->serial, drive->wwid, found, words);
 
+	/* A link that leads to something else than a whole disk is no drive that may come. */
+	if (rc == -ENOENT && strncmp(drive->device, "/dev/loop", 9) != 0 && stat(drive->device, &st) == 0)
+		return target_why(why, -EPERM, drive->device, "", words);
 	if (rc == -ENOENT)
 		return target_why(why, -ENODEV, drive->device, "", words);
 	if (rc < 0)

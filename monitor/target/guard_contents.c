@@ -21,8 +21,9 @@
 /* A random read of a hard disk takes 10 ms. */
 #define SAMPLES_ROTATING 1024u
 #define NONZERO_MOST	 0.001
-/* Signatures in one place: after the copies of btrfs, ZFS and GPT there are a few stale ones at most. */
+/* In one place; more are a table of stale ones that nobody can read. */
 #define SIGNATURES_MAX 128
+#define COPIES_MAX     8
 #define PARTITIONS_MAX 256
 
 struct contents {
@@ -77,8 +78,8 @@ static blkid_probe probe_new(const struct contents *contents, uint64_t offset, u
 	return probe;
 }
 
-/* "an ext4 filesystem "photos", UUID 12…, in 64 GiB" */
-static void signature_add(struct contents *contents, blkid_probe probe, const char *where, uint64_t bytes)
+/* "holds ext4 filesystem "photos", UUID 12…, in 64 GiB". False when it is a copy of the one before. */
+static bool signature_add(struct contents *contents, blkid_probe probe, const char *where, uint64_t bytes)
 {
 	const char *table = value_of(probe, "PTTYPE"), *label = value_of(probe, "LABEL");
 	const char *uuid = value_of(probe, table[0] ? "PTUUID" : "UUID");
@@ -95,25 +96,27 @@ static void signature_add(struct contents *contents, blkid_probe probe, const ch
 	name_add(contents, uuid);
 	/* Copies of one superblock are one finding. */
 	if (strcmp(text, contents->last) == 0)
-		return;
+		return false;
 	text_copy(contents->last, sizeof(contents->last), text);
 	guard_report_add(contents->report, GUARD_SOFT, "holds %s", text);
+	return true;
 }
 
 /* Hide each signature from the probe and ask again, until nothing is left. Count of them, or -EIO. */
 static int signatures_read(struct contents *contents, const char *where, uint64_t offset, uint64_t bytes)
 {
 	blkid_probe probe = probe_new(contents, offset, bytes);
-	int rc = probe ? 0 : -1, count = 0;
+	int rc = probe ? 0 : -1, count = 0, copies = 0;
 
 	while (rc == 0 && count < SIGNATURES_MAX) {
 		rc = blkid_do_probe(probe);
 		if (rc != 0)
 			break;
 		count++;
-		signature_add(contents, probe, where, bytes);
-		/* Without a magic to hide it goes on with the next kind. */
-		(void)blkid_do_wipe(probe, 1);
+		copies = signature_add(contents, probe, where, bytes) ? 0 : copies + 1;
+		/* What is not hidden is left for the next kind: ZFS has hundreds of copies. */
+		if (copies < COPIES_MAX)
+			(void)blkid_do_wipe(probe, 1);
 	}
 	blkid_free_probe(probe);
 	return rc < 0 ? -EIO : count;

@@ -79,14 +79,14 @@ static void unescape_udev(char *text)
 	*to = '\0';
 }
 
-/* A link that isn't there (no udev, or the drive was away) still tells who is meant. */
+/* A link that isn't there (no udev, or the drive was away) still tells who is meant. One by UUID or label may lead to a
+ * copy now and to this disk at the next boot. */
 static bool is_named_by_link(const struct tables *tables, const char *path)
 {
-	char value[PATH_MAX];
+	char value[PATH_MAX], resolved[PATH_MAX];
+	struct stat st;
 	const char *wwid = strchr(tables->names.wwid, '.');
 
-	if (strncmp(path, "/dev/", 5) != 0)
-		return false;
 	text_copy(value, sizeof(value), strrchr(path, '/') + 1);
 	if (strncmp(path, "/dev/disk/by-", 13) != 0)
 		return false;
@@ -94,6 +94,8 @@ static bool is_named_by_link(const struct tables *tables, const char *path)
 		unescape_udev(value);
 		return is_ours(tables, value);
 	}
+	if (guard_resolve(tables->root, path, &st, resolved) == 0)
+		return false;
 	guard_fold(value);
 	return (strlen(tables->names.serial) >= SERIAL_MIN && strstr(value, tables->names.serial)) ||
 	       (wwid && strlen(wwid) > SERIAL_MIN && strstr(value, wwid + 1));

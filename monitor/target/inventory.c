@@ -190,40 +190,73 @@ static void read_links(const char *root, struct inventory_disk *disks, size_t co
 		(void)closedir(folder);
 }
 
-/* The nearest PCI function below which another disk hangs too. */
-static void find_shared_port(const char *root, char (*folders)[INVENTORY_FOLDER_MAX], size_t count,
-	size_t index, struct inventory_disk *disk)
+/* Cut @path, the folder of disk @index, to the nearest PCI function below which another disk hangs too. */
+static bool cut_to_shared_port(
+	const char *root, char (*folders)[INVENTORY_FOLDER_MAX], size_t count, size_t index, char *path)
 {
-	char path[INVENTORY_FOLDER_MAX];
-
-	memcpy(path, folders[index], sizeof(path));
+	memcpy(path, folders[index], INVENTORY_FOLDER_MAX);
 	while (blocklink_cut_to_pci(root, path)) {
 		size_t length = strlen(path);
-		char *slash = strrchr(path, '/');
 
-		for (size_t i = 0; i < count; i++) {
-			if (i == index || strncmp(folders[i], path, length) != 0 || folders[i][length] != '/')
-				continue;
-			text_copy(disk->shared_port, sizeof(disk->shared_port), slash + 1);
-			return;
-		}
-		*slash = '\0';
+		for (size_t i = 0; i < count; i++)
+			if (i != index && strncmp(folders[i], path, length) == 0 && folders[i][length] == '/')
+				return true;
+		*strrchr(path, '/') = '\0';
 	}
+	return false;
 }
 
-static int find_shared_ports(const char *root, struct inventory_disk *disks, size_t count)
+/* The folders of the disks, one allocation; NULL without memory. */
+static char (*read_folders(
+	const char *root, char (*names)[INVENTORY_NAME_MAX], size_t count))[INVENTORY_FOLDER_MAX]
 {
-	char(*folders)[INVENTORY_FOLDER_MAX] = calloc(count, sizeof(*folders)), folder[PATH_MAX];
+	char(*folders)[INVENTORY_FOLDER_MAX] = calloc(count + 1, sizeof(*folders)), folder[PATH_MAX];
+
+	for (size_t i = 0; folders && i < count; i++)
+		if (blocklink_folder(root, names[i], folder) == 0)
+			text_copy(folders[i], sizeof(folders[i]), folder);
+	return folders;
+}
+
+static int find_shared_ports(
+	const char *root, char (*names)[INVENTORY_NAME_MAX], struct inventory_disk *disks, size_t count)
+{
+	char(*folders)[INVENTORY_FOLDER_MAX] = read_folders(root, names, count), path[INVENTORY_FOLDER_MAX];
 
 	if (!folders)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		if (blocklink_folder(root, disks[i].block.name, folder) == 0)
-			text_copy(folders[i], sizeof(folders[i]), folder);
-	for (size_t i = 0; i < count; i++)
-		find_shared_port(root, folders, count, i, &disks[i]);
+		if (cut_to_shared_port(root, folders, count, i, path))
+			text_copy(disks[i].shared_port, sizeof(disks[i].shared_port), strrchr(path, '/') + 1);
 	free(folders);
 	return 0;
+}
+
+int inventory_shared_port(
+	const char *root, const char *name, char *port, size_t size, uint64_t *link_bytes_per_s)
+{
+	char(*names)[INVENTORY_NAME_MAX] = NULL, (*folders)[INVENTORY_FOLDER_MAX] = NULL;
+	char path[INVENTORY_FOLDER_MAX];
+	size_t count = 0, index = 0;
+	int rc = inventory_names(root, &names, &count);
+
+	if (rc < 0)
+		return rc;
+	while (index < count && strcmp(names[index], name) != 0)
+		index++;
+	if (index == count)
+		rc = -ENODEV;
+	else if (!(folders = read_folders(root, names, count)))
+		rc = -ENOMEM;
+	if (rc == 0) {
+		bool is_shared = cut_to_shared_port(root, folders, count, index, path);
+
+		text_copy(port, size, is_shared ? strrchr(path, '/') + 1 : "");
+		*link_bytes_per_s = is_shared ? blocklink_pci_bytes_per_s(path) : UINT64_MAX;
+	}
+	free(folders);
+	free(names);
+	return rc;
 }
 
 static void judge(const char *root, const char *state_directory, struct inventory_disk *disk)
@@ -274,7 +307,7 @@ int inventory_read(const char *root, const char *state_directory, struct invento
 		read_disk(root, names[i], &disks[i]);
 	read_links(root, disks, found, true);
 	read_links(root, disks, found, false);
-	rc = found ? find_shared_ports(root, disks, found) : 0;
+	rc = found ? find_shared_ports(root, names, disks, found) : 0;
 	for (size_t i = 0; rc == 0 && i < found; i++)
 		judge(root, state_directory, &disks[i]);
 	if (rc == 0) {

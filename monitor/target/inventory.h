@@ -34,6 +34,11 @@ int inventory_read(const char *root, const char *state_directory, struct invento
 int inventory_find(
 	const char *root, const char *device, const char *serial, const char *wwid, char *name, char *why);
 
+/* The nearest PCI function that the disk @name shares with another disk: its address in @port, "" without one, and what
+ * its link carries each way, UINT64_MAX when that is not known. 0, -ENODEV when there is no such disk, -errno. */
+int inventory_shared_port(
+	const char *root, const char *name, char *port, size_t size, uint64_t *link_bytes_per_s);
+
 /* Is this drive the one that @serial or @wwid (either "") mean, as far as both are known? */
 bool inventory_matches(const struct identity *identity, const char *serial, const char *wwid);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "target/inventory.h"
 #include "target/target_private.h"
 
 static const struct target_kind *kind_of(const struct target_request *request)
@@ -35,9 +36,30 @@ int target_check(
 	return kind_of(request)->check(request, facts, plan, why);
 }
 
+/* Loop devices have no way of their own, and those of virtio are the host's matter. */
+static bool has_port(const struct target_facts *facts)
+{
+	const char *transport = facts->disks[0].transport;
+
+	return facts->disk_count == 1 && strcmp(transport, "loop") != 0 && strcmp(transport, "virtio") != 0;
+}
+
+static void find_shared_port(struct target_facts *facts)
+{
+	facts->shared_port[0] = '\0';
+	facts->shared_link_bytes_per_s = UINT64_MAX;
+	if (has_port(facts))
+		(void)inventory_shared_port("", facts->disks[0].name, facts->shared_port,
+			sizeof(facts->shared_port), &facts->shared_link_bytes_per_s);
+}
+
 int target_open(const struct target_request *request, struct target **out, char *why)
 {
-	return kind_of(request)->open(request, out, why);
+	int rc = kind_of(request)->open(request, out, why);
+
+	if (rc == 0)
+		find_shared_port(&(*out)->facts);
+	return rc;
 }
 
 int target_open_to_verify(const struct target_request *request, struct target **out, char *why)

@@ -42,6 +42,10 @@ struct target_facts {
 	bool is_on_root;
 	bool is_device;
 	struct identity identity; /* of a device */
+	/* Of a device, or of the only disk below a directory: the PCI address of what it shares with other disks, "" when
+	 * nothing, and what that one's link carries, UINT64_MAX when unknown. Known from target_open() on. */
+	char shared_port[64];
+	uint64_t shared_link_bytes_per_s;
 };
 
 /* How much will be written: a whole number of blocks. */

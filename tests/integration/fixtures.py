@@ -233,7 +233,8 @@ DANGEROUS = [
      ["sdb is open in PID 9000812 ((udev-worker))"]),
     ("fstab, by path", "sdb", "etc/fstab+: /dev/sdb2 /data ext4 noauto 0 0", ["/etc/fstab (/dev/sdb2, /data)"]),
     ("fstab, by UUID", "sdb", "etc/fstab+: UUID=aaaa-bbbb /data ext4 noauto 0 0", ["/etc/fstab (UUID=aaaa-bbbb"]),
-    ("fstab, quoted UUID", "sdb", "etc/fstab+: UUID=\"aaaa-bbbb\" none swap sw 0 0", ["/etc/fstab (UUID=", "aaaa-bbbb"]),
+    ("fstab, quoted UUID", "sdb", "etc/fstab+: UUID=\"aaaa-bbbb\" none swap sw 0 0",
+     ["/etc/fstab (UUID=", "aaaa-bbbb"]),
     ("fstab, by label with a blank", "sdb",
      "dev/disk/by-label/my\\x20data -> ../../sdb1\netc/fstab+: LABEL=my\\040data /data ext4 defaults 0 0",
      ["/etc/fstab (LABEL=my data"]),
@@ -275,6 +276,8 @@ LEGITIMATE = [
      "etc/mdadm/mdadm.conf: # mdadm|DEVICE partitions containers|HOMEHOST <system>|ARRAY /dev/md/0 UUID=aa:bb:cc:dd\n"
      "etc/fstab+: # /dev/sdb1 was here|tmpfs /tmp tmpfs defaults 0 0|server:/export /nfs nfs defaults 0 0|"
      "/swapfile none swap sw 0 0|/dev/disk/by-id/ata-Other_SERIAL-SDX /x ext4 defaults 0 0"),
+    ("another drive whose link has this serial in it", "sdb",
+     "dev/disk/by-id/ata-Twin_SERIAL-SDB2 -> ../../sda\netc/fstab+: /dev/disk/by-id/ata-Twin_SERIAL-SDB2 /x ext4 d 0 0"),
     ("a pattern of DEVICE", "sdb", "etc/mdadm/mdadm.conf: DEVICE /dev/sd* /dev/nvme*"),
     ("no fstab and no swap", "sdb", "etc/fstab !\nproc/swaps !"),
     ("open elsewhere", "sdb", PROCESS + "proc/9000812/fd/7 -> /dev/sda\nproc/9000812/fd/8 -> /dev/sg0\n"

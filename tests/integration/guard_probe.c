@@ -2,6 +2,7 @@
 /* guard-probe [--root TREE] [--state FOLDER] [--looks N] [--pause MS] NAME-OR-PATH: what the guard finds, a line each:
  * "hard TEXT" or "soft TEXT". With --root only a kernel name of the tree is looked at, and no contents. Opens for
  * reading only. Exits 0 without findings, 1 with soft ones, 2 with a hard one.
+ * guard-probe --claim STATE DRIVE WHAT: make a good claim "expired", of an "other-drive", "other-contents", "other-run".
  * guard-probe --sign NAME PATH: put a signature on a disk of the test; with a wrong name, list them. */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "target/claim.h"
 #include "target/guard.h"
 #include "tests/unit/signatures.h"
 
@@ -92,6 +94,26 @@ static int sign(const char *name, const char *path)
 	return 64;
 }
 
+static int claim_change(const char *folder, const char *drive, const char *what)
+{
+	char why[CLAIM_WHY_MAX];
+	struct claim claim;
+
+	if (claim_read(folder, drive, &claim, why) < 0)
+		return 1;
+	if (strcmp(what, "expired") == 0)
+		claim.expires_ms = claim.armed_ms + 1;
+	else if (strcmp(what, "other-drive") == 0)
+		(void)snprintf(claim.identity.serial, sizeof(claim.identity.serial), "loop:/other.img");
+	else if (strcmp(what, "other-contents") == 0)
+		claim.contents.digest ^= 1;
+	else if (strcmp(what, "other-run") == 0)
+		(void)snprintf(claim.run, sizeof(claim.run), "cand-of-yesterday");
+	else
+		return 64;
+	return claim_write(folder, &claim, why) < 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -106,6 +128,8 @@ int main(int argc, char **argv)
 
 	if (argc == 4 && strcmp(argv[1], "--sign") == 0)
 		return sign(argv[2], argv[3]);
+	if (argc == 5 && strcmp(argv[1], "--claim") == 0)
+		return claim_change(argv[2], argv[3], argv[4]);
 	while ((c = getopt_long(argc, argv, "", options, NULL)) >= 0) {
 		if (c == 'r')
 			root = optarg;

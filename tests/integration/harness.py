@@ -112,6 +112,8 @@ def loop_filesystem(folder, size_bytes, mkfs=("mkfs.ext4", "-q", "-m", "0")):
 class Service:
     """drivesoakd on a config of its own. keys: of the drive section; top: further lines before it."""
 
+    daemon = DAEMON
+
     def __init__(self, folder, target, interval="1s", top="", name="cand", wrapper=(), user=None, **keys):
         self.folder, self.target, self.name = pathlib.Path(folder), pathlib.Path(target), name
         self.state = self.folder / "state"
@@ -149,7 +151,7 @@ class Service:
     def start(self, wait=True):
         self.log_from = self.log_path.stat().st_size if self.log_path.exists() else 0
         with open(self.log_path, "ab") as log:
-            self.process = subprocess.Popen(self.wrapper + [DAEMON, "-c", str(self.config)], stdout=log, stderr=log,
+            self.process = subprocess.Popen(self.wrapper + [self.daemon, "-c", str(self.config)], stdout=log, stderr=log,
                                             stdin=subprocess.DEVNULL, user=self.user)
         return self.wait_web() if wait else self
 

@@ -4,6 +4,7 @@ given a Bench, makes it, and returns the path to try (None: the bench's device).
 test_layouts.py tries each through the guard alone and through the front door."""
 
 import contextlib
+import fcntl
 import os
 import pathlib
 import random
@@ -14,6 +15,7 @@ from harness import BUILD, MIB, run, wait_for
 
 PROBE = str(BUILD / "tests/integration/guard-probe")
 DISK_BYTES = 64 * MIB
+LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81
 DANGEROUS, SIGNED, LEGITIMATE = [], [], []
 
 
@@ -28,6 +30,7 @@ def signed(name, *words):
 
 
 def legitimate(name):
+    """A layout that passes."""
     return lambda make: LEGITIMATE.append((name, make))
 
 
@@ -73,11 +76,17 @@ class Bench:
     def disk(self, size=DISK_BYTES, *options):
         return self.loop(self.file(size), *options)
 
+    @staticmethod
+    def ext4(device):
+        """One that the kernel leaves alone while it is mounted: whoever changes it then was not the kernel."""
+        run("mkfs.ext4", "-q", "-O", "^has_journal", "-E", "lazy_itable_init=0", device)
+
     def mount(self, device, *options):
         where = self.path("mount")
         where.mkdir()
         run("mount", *options, str(device), str(where))
         self.stack.callback(self.unmount, where)
+        run("sync", "--file-system", str(where))
         return where
 
     @staticmethod
@@ -115,15 +124,30 @@ class Bench:
     def partitions_of(self, script, count):
         """By a script of sfdisk. Not every kernel can read every table: partx tells it."""
         run("sfdisk", "--quiet", "--no-reread", "--no-tell-kernel", self.device, input=script)
+        # An earlier user of the loop device may have left some.
+        self.forget_partitions(self.device)
         run("partx", "--add", self.device)
-        self.stack.callback(subprocess.run, ["partx", "--delete", self.device], check=False, stderr=subprocess.DEVNULL)
+        self.stack.callback(self.forget_partitions, self.device)
         paths = [f"{self.device}p{i + 1}" for i in range(count)]
         wait_for(lambda: os.path.exists(paths[-1]), 5, paths[-1])
         return paths
 
+    @staticmethod
+    def forget_partitions(device):
+        """The next user of the loop device would have them."""
+        def forget():
+            subprocess.run(["partx", "--delete", device], check=False, stderr=subprocess.DEVNULL)
+            return not list(pathlib.Path(f"/sys/block/{device[5:]}").glob(f"{device[5:]}p*"))
+
+        wait_for(forget, 10, f"the partitions of {device} to be free")
+
     def link(self, target):
-        link = self.path("link")
+        """Where the config allows one."""
+        os.makedirs("/dev/disk/by-id", exist_ok=True)
+        self.count += 1
+        link = pathlib.Path(f"/dev/disk/by-id/{self.folder.name}-{self.count}")
         link.symlink_to(target)
+        self.stack.callback(link.unlink)
         return link
 
     def sign(self, name, device=None):
@@ -140,51 +164,52 @@ class Bench:
 
 @dangerous("mounted whole disk", "is mounted on", "(ext4)")
 def _(bench):
-    run("mkfs.ext4", "-q", bench.device)
+    bench.ext4(bench.device)
     bench.mount(bench.device)
 
 
 @dangerous("mounted read-only", "is mounted on")
 def _(bench):
-    run("mkfs.ext4", "-q", bench.device)
-    bench.mount(bench.device, "-o", "ro,noload")
+    bench.ext4(bench.device)
+    bench.mount(bench.device, "-o", "ro")
 
 
 @dangerous("mounted partition, GPT", "p2 is mounted on")
 def _(bench):
     parts = bench.partitions("8MiB", "8MiB")
-    run("mkfs.ext4", "-q", parts[1])
+    bench.ext4(parts[1])
     bench.mount(parts[1])
 
 
 @dangerous("mounted logical partition, MBR", "p5 is mounted on")
 def _(bench):
     *_, part = bench.partitions_of("label: dos\n1 : size=4MiB\n2 : size=20MiB, type=E\n5 : size=8MiB\n", 5)
-    run("mkfs.ext4", "-q", part)
+    bench.ext4(part)
     bench.mount(part)
 
 
 @dangerous("mounted in another mount namespace", "is mounted on", "in the mount namespace of PID")
 def _(bench):
-    run("mkfs.ext4", "-q", bench.device)
+    bench.ext4(bench.device)
     where = bench.path("hidden")
     where.mkdir()
     bench.process("unshare", "--mount", "sh", "-c",
-                  f"mount {bench.device} {where} && echo ready && sleep 600")
+                  f"mount {bench.device} {where} && sync -f {where} && echo ready && sleep 600")
 
 
 @dangerous("partition mounted in another mount namespace", "p1 is mounted on", "in the mount namespace of PID")
 def _(bench):
     [part] = bench.partitions("8MiB")
-    run("mkfs.ext4", "-q", part)
+    bench.ext4(part)
     where = bench.path("hidden")
     where.mkdir()
-    bench.process("unshare", "--mount", "sh", "-c", f"mount {part} {where} && echo ready && sleep 600")
+    bench.process("unshare", "--mount", "sh", "-c",
+                  f"mount {part} {where} && sync -f {where} && echo ready && sleep 600")
 
 
 @dangerous("mounted where a bind mount hides it", "is mounted on")
 def _(bench):
-    run("mkfs.ext4", "-q", bench.device)
+    bench.ext4(bench.device)
     where = bench.mount(bench.device)
     other = bench.path("other")
     other.mkdir()
@@ -194,16 +219,17 @@ def _(bench):
 
 @dangerous("mount point with blanks", "is mounted on", "with two blanks")
 def _(bench):
-    run("mkfs.ext4", "-q", bench.device)
+    bench.ext4(bench.device)
     where = bench.path("with two blanks")
     where.mkdir()
     run("mount", bench.device, str(where))
     bench.stack.callback(bench.unmount, where)
+    run("sync", "--file-system", str(where))
 
 
 @dangerous("unmounted lazily while a file is open", "exclusively")
 def _(bench):
-    run("mkfs.ext4", "-q", bench.device)
+    bench.ext4(bench.device)
     where = bench.mount(bench.device)
     (where / "file").touch()
     bench.hold(where / "file")
@@ -295,7 +321,7 @@ def _(bench):
     bench.process("sh", "-c", f"(exec 3<{bench.device}; echo ready; sleep 600) & wait")
 
 
-@dangerous("held exclusively by a second instance", "exclusively")
+@dangerous("held exclusively by another process", "is open in PID")
 def _(bench):
     bench.process("python3", "-c", "import os, time\n"
                   f"os.open({bench.device!r}, os.O_RDWR | os.O_EXCL)\nprint('ready', flush=True)\ntime.sleep(600)")
@@ -340,7 +366,7 @@ def _(bench):
 
 @dangerous("the file is mounted", "is mounted on")
 def _(bench):
-    run("mkfs.ext4", "-q", bench.device)
+    bench.ext4(bench.device)
     bench.mount(bench.image, "-o", "loop")
 
 
@@ -363,11 +389,12 @@ def _(bench):
 
 @dangerous("loop device without a file", "has no file")
 def _(bench):
-    image = bench.file(DISK_BYTES)
-    device = bench.loop(image)
-    bench.detach(device, image)
-    wait_for(lambda: not os.path.exists(f"/sys/block/{device[5:]}/loop"), 5, "the loop device to be free")
-    return device
+    # A number that nobody is given.
+    number = 1000 + os.getpid() % 1000
+    with open("/dev/loop-control", "rb") as control:
+        fcntl.ioctl(control, LOOP_CTL_ADD, number)
+    bench.stack.callback(lambda: fcntl.ioctl(open("/dev/loop-control", "rb"), LOOP_CTL_REMOVE, number))
+    return f"/dev/loop{number}"
 
 
 @dangerous("no capacity", "has no file")
@@ -420,21 +447,22 @@ def _(bench):
 
 @dangerous("a link that leads to itself", "Too many levels of symbolic links")
 def _(bench):
-    link = bench.path("link")
+    link = bench.link("/dev/disk")
+    link.unlink()
     link.symlink_to(link)
     return link
 
 
 @dangerous("a link to a mounted disk", "is mounted on")
 def _(bench):
-    run("mkfs.ext4", "-q", bench.device)
+    bench.ext4(bench.device)
     bench.mount(bench.device)
     return bench.link(bench.link(bench.device))
 
 
 @dangerous("a path with .. to a mounted disk", "is mounted on")
 def _(bench):
-    run("mkfs.ext4", "-q", bench.device)
+    bench.ext4(bench.device)
     bench.mount(bench.device)
     return f"/dev/disk/../../dev/{bench.device[5:]}" if os.path.isdir("/dev/disk") else \
         f"/dev/pts/../{bench.device[5:]}"
@@ -543,7 +571,7 @@ def _(bench):
 
 @legitimate("blank, the smallest that makes sense")
 def _(bench):
-    return bench.disk(2 * MIB)
+    return bench.disk(4 * MIB)
 
 
 @legitimate("blank, large and sparse")

@@ -312,7 +312,7 @@ def test_a_drive_that_is_not_there_is_waited_for():
                 assert service.event_kinds().count("absent") == 1, "said once"
                 run("losetup", device, str(image))
                 service.wait_drive(lambda d: d["state"] == "running" and d["phase"] == "soak", 20, "the return")
-                assert service.event_kinds().count("returned") == 1
+                wait_for(lambda: service.event_kinds().count("returned") == 1, 10, "the event of the return")
                 assert service.run_id() == run_id
                 service.stop()
         finally:

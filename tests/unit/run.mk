@@ -33,7 +33,7 @@ tests_unit_test_hostload_SOURCES = tests/unit/test_hostload.c $(archive_fixture)
 tests_unit_test_hostload_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_hostload_LDADD = $(LDADD) $(CMOCKA_LIBS)
 unit_programs += tests/unit/test_keeper
-tests_unit_test_keeper_SOURCES = tests/unit/test_keeper.c monitor/keeper.c monitor/stamps.c
+tests_unit_test_keeper_SOURCES = tests/unit/test_keeper.c monitor/keeper.c monitor/stamps.c monitor/healthgate.c monitor/prober.c
 tests_unit_test_keeper_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_keeper_LDADD = $(LDADD) $(CMOCKA_LIBS)
 
@@ -46,3 +46,13 @@ unit_programs += tests/unit/test_claim
 tests_unit_test_claim_SOURCES = tests/unit/test_claim.c
 tests_unit_test_claim_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_claim_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_prober
+tests_unit_test_prober_SOURCES = tests/unit/test_prober.c monitor/prober.c monitor/healthgate.c
+tests_unit_test_prober_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_prober_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_pathgroup
+tests_unit_test_pathgroup_SOURCES = tests/unit/test_pathgroup.c
+tests_unit_test_pathgroup_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_pathgroup_LDADD = $(LDADD) $(CMOCKA_LIBS)

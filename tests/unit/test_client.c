@@ -179,6 +179,9 @@ static void test_settings_are_for_people(void **state)
 		  "\"nr_requests\":64}]}",
 			"disks=vda, capacity 1 GiB;disks=vdb, nr requests 64;", 0 },
 		{ "{\"disks\":[]}", "", 0 },
+		{ "{\"shared_path\":{\"port\":\"0000:00:1f.2\",\"with\":[\"evo850\",\"mx500\"],"
+		  "\"alone_bytes_per_s\":1048576,\"together_bytes_per_s\":null,\"badge\":\"shares it\"}}",
+			"shared path=0000:00:1f.2, with evo850, mx500, alone 1 MiB/s, badge shares it;", 0 },
 		{ "", "", -EINVAL },
 	};
 

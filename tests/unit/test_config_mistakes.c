@@ -375,14 +375,9 @@ static void test_features_of_later_versions(void **state)
 		{ WITH("workload = observe"),
 			"1: workload: " LATER
 			"\"random-write\" or \"random-read\" or \"random-mixed\" is accepted" },
-		{ WITH("wear-limit = 6%"), "1: wear-limit: " LATER "\"5%\" is accepted" },
-		{ WITH("spare-floor = 5%"), "1: spare-floor: " LATER "\"10%\" is accepted" },
-		{ WITH("max-temperature = 80C"), "1: max-temperature: " LATER "\"auto\" is accepted" },
-		{ WITH("probe = nvme"), "1: probe: " LATER "\"auto\" or \"none\" is accepted" },
 		{ WITH("probe = nvm"), "1: probe: \"nvm\" is not allowed; allowed is \"auto\", \"nvme\", "
 				       "\"ata\", \"none\" or "
 				       "\"smartctl:TYPE\" such as \"smartctl:megaraid,3\"" },
-		{ WITH("health-interval = 60s"), "1: health-interval: " LATER "\"auto\" is accepted" },
 		{ WITH("slo { min-rate = 1MiB\np1-rate = 1MiB\np99-latency = 1ms }"),
 			"1: min-rate: " LATER "\"\" (leave it out) is accepted\n"
 			"2: p1-rate: " LATER "\"\" (leave it out) is accepted\n"

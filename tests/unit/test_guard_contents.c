@@ -113,7 +113,8 @@ static const struct signature *signature_find(const char *name)
 /* A disk with a history: the tools' first answer is not all of it. */
 static void test_all_of_several_signatures_are_named(void **state)
 {
-	static const char *const names[] = { "ext2", "swap", "md-1.2", "gpt-backup-only", "zfs", "btrfs" };
+	static const char *const names[] = { "ext2", "swap", "md-1.2", "gpt-backup-only", "zfs", "btrfs",
+		"lvm2" };
 	struct guard_report report = { .count = 0 };
 	int fd = disk_new(DISK_BYTES);
 

@@ -191,6 +191,46 @@ static void test_the_nearest_port_with_another_disk_is_shared(void **state)
 	free(disks);
 }
 
+static void test_the_shared_port_of_one_disk_has_the_speed_of_its_link(void **state)
+{
+	static const struct {
+		const char *speed, *width;
+		uint64_t bytes_per_s;
+	} row[] = {
+		{ "8.0 GT/s PCIe\n", "8\n", 7876923076 },
+		{ "16.0 GT/s PCIe\n", "4\n", 7876923076 },
+		{ "5.0 GT/s PCIe\n", "4\n", 2000000000 },
+		{ "2.5 GT/s PCIe\n", "1\n", 250000000 },
+		{ "8 GT/s\n", "2\n", 1969230769 },
+		{ "Unknown\n", "4\n", UINT64_MAX },
+		{ "8.0 GT/s PCIe\n", "0\n", UINT64_MAX },
+		{ "8.0 GT/s PCIe\n", "255\n", UINT64_MAX },
+	};
+	const char *root = *state;
+	char port[64] = "as it was";
+	uint64_t link = 1;
+
+	put_machine(root);
+	assert_int_equal(inventory_shared_port(root, "sdq", port, sizeof(port), &link), -ENODEV);
+	assert_string_equal(port, "as it was");
+	assert_int_equal(link, 1);
+	assert_int_equal(inventory_shared_port(root, "nvme0n1", port, sizeof(port), &link), 0);
+	assert_string_equal(port, "");
+	assert_int_equal(link, UINT64_MAX);
+	/* A controller in the chipset has no link that it tells of. */
+	link = 1;
+	assert_int_equal(inventory_shared_port(root, "sdb", port, sizeof(port), &link), 0);
+	assert_string_equal(port, "0000:00:1f.2");
+	assert_int_equal(link, UINT64_MAX);
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		tree_file(root, AHCI "/current_link_speed", row[i].speed);
+		tree_file(root, AHCI "/current_link_width", row[i].width);
+		assert_int_equal(inventory_shared_port(root, "sdaa", port, sizeof(port), &link), 0);
+		assert_string_equal(port, "0000:00:1f.2");
+		assert_int_equal(link, row[i].bytes_per_s);
+	}
+}
+
 static bool has_finding(const struct guard_report *report, const char *part)
 {
 	for (unsigned i = 0; i < report->count; i++)
@@ -363,6 +403,7 @@ int main(void)
 		TREE_TEST(test_whole_disks_are_listed_by_kind_and_number),
 		TREE_TEST(test_the_most_telling_links_are_taken),
 		TREE_TEST(test_the_nearest_port_with_another_disk_is_shared),
+		TREE_TEST(test_the_shared_port_of_one_disk_has_the_speed_of_its_link),
 		TREE_TEST(test_what_stands_against_a_disk_is_told),
 		TREE_TEST(test_a_drive_is_found_by_its_link_or_by_what_it_is),
 		TREE_TEST(test_the_list_as_json_has_every_key),

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "archive/health.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive/journal_private.h"
+#include "base/json.h"
+
+struct points {
+	struct endurance_point *list;
+	size_t count, room;
+	uint64_t stated_unit_bytes;
+	uint32_t logical_block_bytes;
+	bool is_nvme; /* whose unit the standard states */
+};
+
+static uint64_t column_count(sqlite3_stmt *statement, int column)
+{
+	int64_t value = sqlite3_column_int64(statement, column);
+
+	return sqlite3_column_type(statement, column) == SQLITE_INTEGER && value >= 0 ? (uint64_t)value
+										      : UINT64_MAX;
+}
+
+static double column_number(sqlite3_stmt *statement, int column)
+{
+	return sqlite3_column_type(statement, column) == SQLITE_NULL
+		       ? NAN
+		       : sqlite3_column_double(statement, column);
+}
+
+static const char points_sql[] =
+	"SELECT t_ms, json_extract(fields, '$." HEALTH_PHASE "'), json_extract(fields, '$.host_written_raw'),"
+	" json_extract(fields, '$.media_written_raw'), json_extract(fields, '$.media_written_unit_bytes'),"
+	" json_extract(fields, '$.percent_used'), json_extract(fields, '$." HEALTH_DISK_WRITTEN "'),"
+	" json_extract(fields, '$." HEALTH_OWN_WRITTEN "'), json_extract(fields, '$." HEALTH_READ_MS "'),"
+	" json_extract(fields, '$.host_written_unit_bytes'), json_extract(fields, '$." HEALTH_LOGICAL_BLOCK
+	"'),"
+	" json_extract(fields, '$.source') LIKE 'nvme%'"
+	" FROM health WHERE run = ?1 ORDER BY t_ms";
+
+static int point_add(struct points *points, sqlite3_stmt *statement)
+{
+	const char *phase = (const char *)sqlite3_column_text(statement, 1);
+	struct endurance_point point = {
+		.t_ms = sqlite3_column_int64(statement, 0),
+		.phase = PHASE_COUNT,
+		.host_raw = column_count(statement, 2),
+		.media_raw = column_count(statement, 3),
+		.media_unit_bytes = column_number(statement, 4),
+		.percent_used = column_number(statement, 5),
+		.disk_written_bytes = column_count(statement, 6),
+		.own_written_bytes = column_count(statement, 7),
+		.read_ms = column_number(statement, 8),
+	};
+	uint64_t stated = column_count(statement, 9), block = column_count(statement, 10);
+
+	(void)run_phase_parse(phase ? phase : "", &point.phase);
+	point.media_shares_unit = isnan(point.media_unit_bytes);
+	if (stated != UINT64_MAX)
+		points->stated_unit_bytes = stated;
+	if (block != UINT64_MAX)
+		points->logical_block_bytes = (uint32_t)block;
+	points->is_nvme |= sqlite3_column_int(statement, 11) != 0;
+	if (points->count == points->room) {
+		size_t room = points->room ? points->room * 2 : 256;
+		struct endurance_point *list = realloc(points->list, room * sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		points->list = list;
+		points->room = room;
+	}
+	points->list[points->count++] = point;
+	return 0;
+}
+
+static int points_read(struct journal *journal, const char *run, struct points *points)
+{
+	sqlite3_stmt *statement = NULL;
+	int64_t number;
+	int rc = journal_run_number(journal, run, &number), step;
+
+	if (rc == 0)
+		rc = journal_prepare(journal, points_sql, &statement);
+	if (rc < 0)
+		return rc;
+	(void)sqlite3_bind_int64(statement, 1, number);
+	while ((step = sqlite3_step(statement)) == SQLITE_ROW && rc == 0)
+		rc = point_add(points, statement);
+	if (rc == 0 && step != SQLITE_DONE)
+		rc = journal_fail(journal, step);
+	(void)sqlite3_finalize(statement);
+	return rc;
+}
+
+/* Own bytes a second from the first to the last reading, of the time in which they grew. */
+static double mean_rate(const struct points *points)
+{
+	const struct endurance_point *first, *last;
+
+	if (points->count < 2)
+		return NAN;
+	first = &points->list[0];
+	last = &points->list[points->count - 1];
+	if (first->own_written_bytes == UINT64_MAX || last->own_written_bytes == UINT64_MAX ||
+		last->t_ms <= first->t_ms)
+		return NAN;
+	return ((double)last->own_written_bytes - (double)first->own_written_bytes) * 1e3 /
+	       (double)(last->t_ms - first->t_ms);
+}
+
+/* What another disk's health says of life is nothing about this one. */
+static void disown(struct health_endurance *out)
+{
+	struct endurance_interval *const intervals[] = { &out->waf, &out->percent_per_tb, &out->bytes_left,
+		&out->seconds_left };
+
+	for (size_t i = 0; i < sizeof(intervals) / sizeof(intervals[0]); i++) {
+		intervals[i]->value = intervals[i]->low = intervals[i]->high = NAN;
+		text_copy(intervals[i]->how, sizeof(intervals[i]->how), "the health may be another disk's");
+	}
+}
+
+static void judge(const struct points *points, struct health_endurance *out)
+{
+	const struct endurance_point *list = points->list;
+	size_t count = points->count;
+	uint64_t unit_bytes;
+
+	out->readings = count;
+	out->first_percent_used = out->last_percent_used = NAN;
+	for (size_t i = 0; i < count; i++) {
+		if (isnan(list[i].percent_used))
+			continue;
+		if (isnan(out->first_percent_used))
+			out->first_percent_used = list[i].percent_used;
+		out->last_percent_used = list[i].percent_used;
+	}
+	endurance_find_unit(list, count, points->logical_block_bytes, points->stated_unit_bytes, &out->unit);
+	/* Until it is measured, one that the standard states is as good. */
+	unit_bytes = out->unit.bytes;
+	if (!unit_bytes && points->is_nvme && out->unit.stated == ENDURANCE_UNCHECKED)
+		unit_bytes = points->stated_unit_bytes;
+	endurance_waf(list, count, unit_bytes, PHASE_COUNT, &out->waf);
+	for (int phase = 0; phase < PHASE_COUNT; phase++)
+		endurance_waf(list, count, unit_bytes, (enum run_phase)phase, &out->phase_waf[phase]);
+	endurance_life(list, count, unit_bytes, &out->percent_per_tb, &out->bytes_left);
+	endurance_life_at(&out->bytes_left, mean_rate(points), &out->seconds_left);
+	if (out->unit.foreign)
+		disown(out);
+}
+
+int health_endurance_read(struct journal *journal, const char *run, struct health_endurance *out)
+{
+	struct points points = { 0 };
+	int rc = points_read(journal, run, &points);
+
+	if (rc == 0) {
+		*out = (struct health_endurance){ 0 };
+		judge(&points, out);
+	}
+	free(points.list);
+	return rc;
+}
+
+int health_add_figures(struct journal *journal, const char *run, struct summary_figures *figures)
+{
+	struct health_endurance *endurance = malloc(sizeof(*endurance));
+	int rc = endurance ? health_endurance_read(journal, run, endurance) : -ENOMEM;
+
+	if (rc == 0) {
+		figures->waf = endurance->waf.value;
+		figures->percent_used_delta = endurance->last_percent_used - endurance->first_percent_used;
+	}
+	free(endurance);
+	return rc;
+}
+
+static void put_interval(struct json *json, const char *key, const struct endurance_interval *interval)
+{
+	json_key(json, key);
+	json_object_open(json);
+	json_put_double(json, "value", interval->value);
+	json_put_double(json, "low", interval->low);
+	json_put_double(json, "high", interval->high);
+	json_put_string(json, "how", interval->how[0] ? interval->how : NULL);
+	json_object_close(json);
+}
+
+static void put_endurance(struct json *json, const struct health_endurance *endurance)
+{
+	json_key(json, "unit");
+	json_object_open(json);
+	if (endurance->unit.bytes)
+		json_put_u64(json, "host_written_unit_bytes", endurance->unit.bytes);
+	else
+		json_put_null(json, "host_written_unit_bytes");
+	json_put_string(json, "how", endurance->unit.how);
+	json_put_bool(json, "other_writers", endurance->unit.other_writers);
+	json_put_bool(json, "foreign", endurance->unit.foreign);
+	json_object_close(json);
+	put_interval(json, "waf", &endurance->waf);
+	json_key(json, "phases");
+	json_object_open(json);
+	for (int phase = 0; phase < PHASE_COUNT; phase++)
+		if (!isnan(endurance->phase_waf[phase].value))
+			put_interval(
+				json, run_phase_name((enum run_phase)phase), &endurance->phase_waf[phase]);
+	json_object_close(json);
+	json_key(json, "life");
+	json_object_open(json);
+	put_interval(json, "percent_per_tb", &endurance->percent_per_tb);
+	put_interval(json, "bytes_left", &endurance->bytes_left);
+	put_interval(json, "seconds_left", &endurance->seconds_left);
+	json_object_close(json);
+}
+
+static int put_reading(const struct health_record *health, void *arg)
+{
+	struct json *json = arg;
+
+	json_raw(json, health->fields);
+	return 0;
+}
+
+int health_run_json(struct journal *journal, const char *run, struct text *out)
+{
+	struct health_endurance *endurance = malloc(sizeof(*endurance));
+	struct json json;
+	int rc = endurance ? health_endurance_read(journal, run, endurance) : -ENOMEM;
+
+	if (rc == 0) {
+		json_init(&json, out);
+		json_object_open(&json);
+		json_key(&json, "readings");
+		json_array_open(&json);
+		rc = journal_each_health(journal, run, INT64_MIN, false, put_reading, &json);
+		json_array_close(&json);
+		put_endurance(&json, endurance);
+		json_object_close(&json);
+		text_add(out, "\n");
+	}
+	free(endurance);
+	return rc;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* health.h - the health readings of a run put together: what they say of its endurance, and as JSON. Reads the journal
+ * on the caller's thread. */
+#ifndef DRIVESOAK_HEALTH_H
+#define DRIVESOAK_HEALTH_H
+
+#include "archive/journal.h"
+#include "base/text.h"
+#include "measure/endurance.h"
+#include "measure/summary.h"
+
+/* What the conductor puts into the fields of a reading beside the decoded ones, and what comes back out of them. */
+#define HEALTH_PHASE	     "phase"
+#define HEALTH_OWN_WRITTEN   "own_written_bytes"
+#define HEALTH_DISK_WRITTEN  "disk_written_bytes"
+#define HEALTH_READ_MS	     "read_ms"
+#define HEALTH_LOGICAL_BLOCK "logical_block_bytes"
+
+struct health_endurance {
+	size_t readings;
+	struct endurance_unit unit;
+	struct endurance_interval waf, phase_waf[PHASE_COUNT];
+	struct endurance_interval percent_per_tb, bytes_left, seconds_left; /* at the run's mean rate */
+	double first_percent_used, last_percent_used;			    /* NAN */
+};
+
+/* 0 with @out of a run, also without readings; -ENOENT, or as journal.h. */
+int health_endurance_read(struct journal *journal, const char *run, struct health_endurance *out);
+
+/* Put wear and write amplification, which a run need not have, into @figures. */
+int health_add_figures(struct journal *journal, const char *run, struct summary_figures *figures);
+
+/* {"readings":[...],"unit":{...},"waf":{...},"phases":{...},"life":{...}} as in API.md. */
+int health_run_json(struct journal *journal, const char *run, struct text *out);
+
+#endif

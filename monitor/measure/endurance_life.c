@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Life from the moments at which percent-used stepped: between two of them it grew by exactly what they are apart,
+ * while a single reading may be a whole percent off. */
+#include "measure/endurance_private.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/units.h"
+
+#define TB	      1e12
+#define UPDATE_MS     3600000.0 /* drives refresh percent-used as seldom as once an hour */
+#define REGAIN_MS     7200000.0 /* what is back within this was no loss */
+#define OFF_MAX	      0.5	/* of the bytes between the steps */
+#define UNEVEN	      0.10	/* percents of one drive are not all worth the same, */
+#define UNEVEN_TREND  0.10	/* and the drive need not wear on as it did: */
+#define UNEVEN_SPANS  3		/* from so many on their own scatter tells */
+#define UNEVEN_SPREAD 2		/* times the standard error */
+#define PERCENT_MAX   255
+
+/* The step to @percent was made between two counts of bytes. */
+struct edge {
+	double percent, low, high; /* bytes since the first reading */
+	int64_t t_ms;
+};
+
+struct life {
+	struct endurance_set set;
+	double update_ms;
+	/* where the walk is: the last known reading, and one that is an update period older */
+	size_t at, back;
+	double bytes, back_bytes;
+	/* of the base that lasts: from its first edge to its last */
+	unsigned base_edges;
+	struct edge first, last;
+	/* sums over the bases */
+	unsigned edges, spans;
+	double percent, span_bytes, off_bytes;
+	double rate_sum, rate_squares; /* of spans */
+	double shortest_ms;
+};
+
+/* Readings without a percentage or without any count of bytes are as if they had not been. */
+static bool is_known(const struct life *life, size_t i)
+{
+	const struct endurance_point *point = &life->set.points[i];
+
+	return point->percent_used >= 0 && point->percent_used <= PERCENT_MAX &&
+	       (point->disk_written_bytes != UINT64_MAX || point->own_written_bytes != UINT64_MAX ||
+		       endurance_is_read(&life->set, i, ENDURANCE_HOST));
+}
+
+static size_t next_known(const struct life *life, size_t i)
+{
+	do
+		i++;
+	while (i < life->set.count && !is_known(life, i));
+	return i;
+}
+
+static double between(const struct life *life, size_t from, size_t to)
+{
+	return endurance_bytes_between(&life->set, &life->set.points[from], &life->set.points[to]);
+}
+
+static double edge_middle(const struct edge *edge)
+{
+	return (edge->low + edge->high) / 2;
+}
+
+static void base_end(struct life *life)
+{
+	if (life->base_edges > 1) {
+		life->percent += life->last.percent - life->first.percent;
+		life->span_bytes += edge_middle(&life->last) - edge_middle(&life->first);
+		life->off_bytes += (life->last.high - life->last.low + life->first.high - life->first.low) /
+				   2;
+	}
+	life->base_edges = 0;
+}
+
+static void edge_add(struct life *life, const struct edge *edge)
+{
+	if (life->base_edges++ == 0) {
+		life->first = *edge;
+	} else {
+		double bytes = edge_middle(edge) - edge_middle(&life->last);
+		double rate = (edge->percent - life->last.percent) / fmax(bytes, 1);
+
+		life->spans++;
+		life->rate_sum += rate;
+		life->rate_squares += rate * rate;
+		life->shortest_ms = fmin(life->shortest_ms, (double)(edge->t_ms - life->last.t_ms));
+	}
+	life->last = *edge;
+	life->edges++;
+}
+
+/* Move the older reading up to an update period before the last one. */
+static void follow(struct life *life)
+{
+	const struct endurance_point *points = life->set.points;
+
+	while (life->back < life->at) {
+		size_t next = next_known(life, life->back);
+
+		if ((double)(points[life->at].t_ms - points[next].t_ms) < life->update_ms)
+			return;
+		life->back_bytes += between(life, life->back, next);
+		life->back = next;
+	}
+}
+
+/* Bytes written at point @i at most: where they come from a counter that stands still, up to its next move. */
+static double bytes_at_most(const struct life *life, size_t i, double bytes)
+{
+	const struct endurance_point *points = life->set.points;
+	double more = 0;
+
+	if (points[i].disk_written_bytes != UINT64_MAX || points[i].own_written_bytes != UINT64_MAX)
+		return bytes;
+	for (size_t to = next_known(life, i); to < life->set.count && more <= 0; to = next_known(life, to))
+		more = between(life, i, to);
+	return bytes + more;
+}
+
+/* Whether a reading shows a percentage that the next ones take back: up for once, or down and soon up again. */
+static bool is_taken_back(const struct life *life, size_t i)
+{
+	const struct endurance_point *points = life->set.points;
+	double before = points[life->at].percent_used, percent = points[i].percent_used;
+	size_t next = next_known(life, i);
+
+	if (percent > before)
+		return next < life->set.count && points[next].percent_used < percent &&
+		       points[next].percent_used >= before;
+	for (; percent < before && next < life->set.count; next = next_known(life, next)) {
+		if ((double)(points[next].t_ms - points[i].t_ms) > REGAIN_MS)
+			return false;
+		if (points[next].percent_used >= before)
+			return true;
+	}
+	return false;
+}
+
+static void look(struct life *life, size_t i)
+{
+	double before = life->set.points[life->at].percent_used, percent = life->set.points[i].percent_used;
+	double bytes = life->bytes + between(life, life->at, i);
+
+	if (is_taken_back(life, i))
+		return;
+	if (percent < before) {
+		base_end(life);
+	} else if (percent > before) {
+		struct edge edge = { percent, life->back_bytes, bytes_at_most(life, i, bytes),
+			life->set.points[i].t_ms };
+
+		edge_add(life, &edge);
+	}
+	life->at = i;
+	life->bytes = bytes;
+	follow(life);
+}
+
+static void walk(struct life *life)
+{
+	size_t i = 0;
+
+	if (!life->set.count)
+		return;
+	if (!is_known(life, i))
+		i = next_known(life, i);
+	life->at = life->back = i;
+	while (i < life->set.count && (i = next_known(life, i)) < life->set.count)
+		look(life, i);
+}
+
+/* A drive that stepped twice within a period updates more often than that. */
+static void measure(struct life *life)
+{
+	struct life empty = { .set = life->set, .update_ms = UPDATE_MS, .shortest_ms = UPDATE_MS };
+	struct edge last;
+	unsigned edges;
+
+	*life = empty;
+	walk(life);
+	empty.update_ms = life->shortest_ms;
+	*life = empty;
+	walk(life);
+	last = life->last;
+	edges = life->base_edges;
+	base_end(life);
+	life->last = last;
+	life->base_edges = edges;
+}
+
+/* How far the rate to come may be from the one measured, apart from when the steps were seen. */
+static double unevenness(const struct life *life)
+{
+	double spans = life->spans, uneven = UNEVEN / sqrt(spans);
+
+	if (life->spans >= UNEVEN_SPANS) {
+		double mean = life->rate_sum / spans;
+		double variance = (life->rate_squares - spans * mean * mean) / (spans - 1);
+
+		uneven = fmax(uneven, UNEVEN_SPREAD * sqrt(fmax(variance, 0) / spans) / mean);
+	}
+	return UNEVEN_TREND + uneven;
+}
+
+static void say_rate(const struct life *life, struct endurance_interval *out)
+{
+	char bytes[UNITS_TEXT_MAX];
+
+	out->value = life->percent / life->span_bytes * TB;
+	out->low = life->percent / (life->span_bytes + life->off_bytes) * TB;
+	out->high = life->percent / (life->span_bytes - life->off_bytes) * TB;
+	units_print_bytes_decimal(life->span_bytes, bytes);
+	(void)snprintf(out->how, sizeof(out->how),
+		"%.3g %% over %s between %u steps, whose moments are known within %.2g %% of that",
+		life->percent, bytes, life->edges, life->off_bytes / life->span_bytes * 100);
+}
+
+/* From the last step on; a base that has none yet is somewhere within its percent. */
+static void say_left(
+	const struct life *life, const struct endurance_interval *rate, struct endurance_interval *out)
+{
+	double used = life->set.points[life->at].percent_used, left = 100 - used;
+	double uneven = unevenness(life), off = hypot(uneven, life->off_bytes / life->span_bytes);
+	double slow = rate->value / TB / (1 + off), fast = rate->value / TB * (1 + off);
+	double since_least = 0, since_most = 0, unknown = 1;
+
+	if (life->base_edges) {
+		since_least = fmax(life->bytes - life->last.high, 0);
+		since_most = life->bytes - life->last.low;
+		unknown = 0;
+	}
+	out->value = (left - unknown / 2) / (rate->value / TB) - (since_least + since_most) / 2;
+	out->value = fmax(out->value, 0);
+	out->low = fmax((left - unknown) / fast - since_most, 0);
+	out->high = fmax(left / slow - since_least, out->value);
+	(void)snprintf(out->how, sizeof(out->how),
+		"%g %% used, %.3g %% a TB by %u steps; %.0f %% allowed for wear that is not even", used,
+		rate->value, life->edges, uneven * 100);
+}
+
+static void say_worn(const struct life *life, struct endurance_interval *out)
+{
+	out->value = out->low = out->high = 0;
+	(void)snprintf(out->how, sizeof(out->how), "%g %% of the rated life are used",
+		life->set.points[life->at].percent_used);
+}
+
+static bool is_any_known(const struct life *life)
+{
+	return life->at < life->set.count && is_known(life, life->at);
+}
+
+static void say_why_not(const struct life *life, struct endurance_interval *out)
+{
+	char bytes[UNITS_TEXT_MAX];
+
+	units_print_bytes_decimal(life->bytes, bytes);
+	if (!is_any_known(life))
+		endurance_say_none(out, "the drive does not tell how worn it is");
+	else if (!life->spans)
+		endurance_say_none(out,
+			"not enough data: percent-used stepped %u times in %s, it takes two steps",
+			life->edges, bytes);
+	else
+		endurance_say_none(out,
+			"not enough data: %u steps of percent-used in %s, too near to each other to tell",
+			life->edges, bytes);
+}
+
+void endurance_life(const struct endurance_point *points, size_t count, uint64_t host_unit_bytes,
+	struct endurance_interval *percent_per_tb, struct endurance_interval *bytes_left)
+{
+	struct life life = { .set = { points, count, host_unit_bytes } };
+
+	measure(&life);
+	if (life.spans && life.off_bytes <= life.span_bytes * OFF_MAX && life.span_bytes > 0) {
+		say_rate(&life, percent_per_tb);
+		say_left(&life, percent_per_tb, bytes_left);
+	} else {
+		say_why_not(&life, percent_per_tb);
+		*bytes_left = *percent_per_tb;
+	}
+	if (is_any_known(&life) && points[life.at].percent_used >= 100)
+		say_worn(&life, bytes_left);
+}
+
+void endurance_life_at(
+	const struct endurance_interval *bytes_left, double bytes_per_s, struct endurance_interval *seconds)
+{
+	char rate[UNITS_TEXT_MAX];
+
+	if (isnan(bytes_left->value)) {
+		*seconds = *bytes_left;
+		return;
+	}
+	if (!(bytes_per_s > 0) || isinf(bytes_per_s)) {
+		endurance_say_none(seconds, "at no known rate");
+		return;
+	}
+	seconds->value = bytes_left->value / bytes_per_s;
+	seconds->low = bytes_left->low / bytes_per_s;
+	seconds->high = bytes_left->high / bytes_per_s;
+	units_print_rate_rounded(bytes_per_s, rate);
+	(void)snprintf(seconds->how, sizeof(seconds->how), "at %s: %.200s", rate, bytes_left->how);
+}
