@@ -74,7 +74,7 @@ static int read_blob(void *arg, const char *way, uint8_t *blob, size_t size, siz
 	return rc;
 }
 
-static void put_command(const struct reading_ata_command *command, bool has_data, uint8_t *cdb)
+void reading_ata_put_command(const struct reading_ata_command *command, bool has_data, uint8_t *cdb)
 {
 	cdb[0] = ATA_16;
 	cdb[1] = (uint8_t)((has_data ? PIO_IN : NO_DATA) | (command->is_48 ? EXTEND : 0));
@@ -91,8 +91,7 @@ static void put_command(const struct reading_ata_command *command, bool has_data
 	cdb[14] = command->command;
 }
 
-/* LBA(23:0) of the registers in the sense data, of either form. */
-static int get_registers(const uint8_t *sense, size_t length, uint64_t *lba)
+int reading_ata_get_registers(const uint8_t *sense, size_t length, uint64_t *lba)
 {
 	if (length >= 12 && (sense[0] & 0x7f) == SENSE_FIXED) {
 		*lba = sense[9] | (uint64_t)sense[10] << 8 | (uint64_t)sense[11] << 16;
@@ -139,13 +138,13 @@ static int run_command(
 
 	if (rc < 0)
 		return rc;
-	put_command(command, data != NULL, cdb);
+	reading_ata_put_command(command, data != NULL, cdb);
 	if (ioctl(live->fd, SG_IO, &io) < 0)
 		return -errno;
 	if (io.host_status)
 		return host_error(io.host_status);
 	if (!data)
-		return get_registers(sense, io.sb_len_wr, lba);
+		return reading_ata_get_registers(sense, io.sb_len_wr, lba);
 	if (io.status || (io.resid && (size_t)io.resid >= length))
 		return -EOPNOTSUPP;
 	return 0;

@@ -50,6 +50,10 @@ struct reading_ata_port {
 	void (*free)(void *arg); /* closes what is open; @arg is gone */
 };
 
+/* A command as ATA PASS-THROUGH(16) of SAT, 16 bytes, zeros before. */
+void reading_ata_put_command(const struct reading_ata_command *command, bool has_data, uint8_t *cdb);
+/* LBA(23:0) of the registers in sense data of either form; -EOPNOTSUPP when there are none. */
+int reading_ata_get_registers(const uint8_t *sense, size_t length, uint64_t *lba);
 /* -ENOMEM; the port reads the drive at @node, which is opened when it is first needed. */
 int reading_ata_port_new(const char *node, struct reading_ata_port *out);
 /* Read by @port, which is freed in any case. As reading_read_ata_known(). */

@@ -38,3 +38,15 @@ tests_unit_test_reading_smartctl_SOURCES = tests/unit/test_reading_smartctl.c te
 tests_unit_test_reading_smartctl_CPPFLAGS = $(reading_cppflags)
 tests_unit_test_reading_smartctl_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_reading_smartctl_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_reading_ata
+tests_unit_test_reading_ata_SOURCES = tests/unit/test_reading_ata.c $(reading_fixture)
+tests_unit_test_reading_ata_CPPFLAGS = $(reading_cppflags)
+tests_unit_test_reading_ata_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_reading_ata_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_reading_ata_live
+tests_unit_test_reading_ata_live_SOURCES = tests/unit/test_reading_ata_live.c $(reading_fixture)
+tests_unit_test_reading_ata_live_CPPFLAGS = $(reading_cppflags)
+tests_unit_test_reading_ata_live_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_reading_ata_live_LDADD = $(LDADD) $(CMOCKA_LIBS)
