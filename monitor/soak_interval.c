@@ -120,7 +120,7 @@ static enum sample_state state_of(const struct drive *drive, const struct sample
 		return SAMPLE_VERIFYING;
 	case PHASE_SOAK:
 	case PHASE_PROBE:
-		return sample->write_ios + sample->read_ios ? SAMPLE_MEASURED : SAMPLE_ZERO;
+		return has_io ? SAMPLE_MEASURED : drive->had_engine ? SAMPLE_ZERO : SAMPLE_PAUSED;
 	default:
 		return SAMPLE_PAUSED;
 	}
@@ -163,6 +163,7 @@ static void interval_end(struct drive *drive, int64_t t_ms, uint32_t flags)
 	drive->last_sample_ms = t_ms;
 	drive->interval_from_ns = now_ns;
 	drive->interval_phase = drive->run.progress.phase;
+	drive->had_engine = drive->job == JOB_RUNNING || drive->job == JOB_STOPPING;
 	drive->is_partial = false;
 }
 

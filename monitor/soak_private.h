@@ -147,6 +147,7 @@ struct drive {
 	uint64_t interval_from_ns; /* monotonic */
 	uint64_t phase_from_ns;	   /* since when time counts for the phase */
 	enum run_phase interval_phase;
+	bool had_engine; /* in the interval: else nothing could complete */
 	bool is_partial;
 	struct sample sample; /* the last one taken */
 	double fill_bytes_per_s;
