@@ -13,6 +13,8 @@ enum { CMD_READ_LOG_EXT = 0x2f, CMD_SMART = 0xb0, CMD_IDENTIFY = 0xec };
 enum { SMART_READ_DATA = 0xd0, SMART_READ_THRESHOLDS = 0xd1, SMART_RETURN_STATUS = 0xda };
 /* LBA(23:8) of a SMART command, and of its answer when the drive fails. */
 enum { SMART_SIGNATURE = 0xc24f00, SMART_FAILING = 0x2cf400, SMART_SIGNATURE_MASK = 0xffff00 };
+/* Bit 5 of word 84 or 87, with what makes the word valid. */
+enum { LOGS_MASK = 0xc020, LOGS_VALUE = 0x4020 };
 enum { FAILURES_MAX = 3 };
 
 /* In memory->refused. */
@@ -60,6 +62,8 @@ static const char *reason(int rc)
 	case -EPERM:
 	case -EACCES:
 		return "needs root, and a disk that takes ATA commands";
+	case -ENODATA:
+		return "the drive has none";
 	case -EINVAL:
 		return "it is not what it should be";
 	default:
@@ -244,16 +248,44 @@ static int read_status(struct reading_job *job, struct task *task)
 	return rc;
 }
 
-static int read_statistics_page(struct reading_job *job, struct task *task, unsigned number, uint8_t *page)
+static int read_log(struct reading_job *job, struct task *task, unsigned log, unsigned number, uint8_t *page)
 {
 	const struct reading_ata_command command = {
 		.command = CMD_READ_LOG_EXT,
 		.count = 1,
-		.lba = (uint64_t)ATA_STATISTICS_LOG | (uint64_t)number << 8,
+		.lba = (uint64_t)log | (uint64_t)number << 8,
 		.is_48 = true,
 	};
 
 	return send(job, task, &command, page, NULL);
+}
+
+/* The drive has logs for all purposes, by its IDENTIFY: words 84 and 87 tell it when bits 15:14 are 01. Else the kernel has
+ * to clear up after a refused command, and the writes that wait behind it fail once. */
+static bool has_logs(const struct reading *reading)
+{
+	const struct reading_page *identify = reading_find_page(reading, "ata-identify");
+	const uint64_t supported = identify ? reading_le(identify->bytes + 2 * 84, 2) : 0;
+	const uint64_t enabled = identify ? reading_le(identify->bytes + 2 * 87, 2) : 0;
+
+	return (supported & LOGS_MASK) == LOGS_VALUE || (enabled & LOGS_MASK) == LOGS_VALUE;
+}
+
+/* The directory of the logs says how many pages each has. */
+static int ask_list(struct reading_job *job, struct task *task, uint8_t *page)
+{
+	int rc;
+
+	if (!has_logs(reading_job_reading(job)))
+		return -ENODATA;
+	rc = read_log(job, task, 0, 0, page);
+	if (rc == 0 && !reading_le(page + 2 * (size_t)ATA_STATISTICS_LOG, 2))
+		rc = -ENODATA;
+	if (rc == 0)
+		rc = read_log(job, task, ATA_STATISTICS_LOG, 0, page);
+	if (rc == 0 && !reading_list_ata_statistics(page))
+		rc = -EINVAL;
+	return rc;
 }
 
 /* Which pages of the log there are: once a drive. */
@@ -265,13 +297,11 @@ static int list_statistics(struct reading_job *job, struct task *task)
 
 	if (memory->has_list || memory->refused & REFUSED_STATISTICS)
 		return 0;
-	rc = read_statistics_page(job, task, 0, page);
-	if (rc == 0 && !reading_list_ata_statistics(page))
-		rc = -EINVAL;
+	rc = ask_list(job, task, page);
 	if (rc == 0) {
 		memory->has_list = true;
 		memory->listed = reading_list_ata_statistics(page) & ATA_STATISTICS_WANTED;
-	} else if (rc == -EOPNOTSUPP || rc == -EINVAL) {
+	} else if (rc == -EOPNOTSUPP || rc == -EINVAL || rc == -ENODATA) {
 		memory->refused |= REFUSED_STATISTICS;
 	}
 	if (rc < 0 && rc != -ECANCELED)
@@ -284,7 +314,7 @@ static int read_page(struct reading_job *job, struct task *task, unsigned number
 	uint8_t page[ATA_PAGE_BYTES] __attribute__((aligned(8)));
 	struct reading *reading = reading_job_reading(job);
 	char name[sizeof(reading->pages[0].name)];
-	int rc = read_statistics_page(job, task, number, page);
+	int rc = read_log(job, task, ATA_STATISTICS_LOG, number, page);
 
 	if (rc == -ECANCELED)
 		return rc;

@@ -18,14 +18,15 @@
 
 /* What a drive does, and what it was asked; a test's own, so it outlives a reading that was given up. */
 struct drive {
-	const char *works;   /* the prefix that does; NULL: none of libatasmart's */
-	int blob_rc;	     /* of those that don't */
-	bool has_status;     /* libatasmart tells it */
-	bool takes_commands; /* of our own */
-	int status_rc;	     /* of SMART RETURN STATUS */
-	uint64_t status_lba; /* its answer */
-	uint32_t listed;     /* pages of statistics; 0: the log is refused */
-	uint32_t broken;     /* pages that are refused though */
+	const char *works;		/* the prefix that does; NULL: none of libatasmart's */
+	int blob_rc;			/* of those that don't */
+	bool has_status;		/* libatasmart tells it */
+	bool takes_commands;		/* of our own */
+	int status_rc;			/* of SMART RETURN STATUS */
+	uint64_t status_lba;		/* its answer */
+	bool has_logs, is_in_directory; /* the log of statistics */
+	uint32_t listed;		/* pages of statistics; 0: the log is refused */
+	uint32_t broken;		/* pages that are refused though */
 	const char *serial;
 	uint64_t sectors_written;
 	pthread_mutex_t *gate; /* held: the drive hangs */
@@ -62,6 +63,7 @@ static void put_identify(const struct drive *drive, uint8_t *page)
 	put_text(page, 23, 4, "V1");
 	put_text(page, 27, 20, "KINGSTON SA400S37240G");
 	page[434] = 1;
+	fixture_put(page, 168, 2, drive->has_logs ? 0x4020 : 0x4000);
 	page[510] = 0xa5;
 	put_checksum(page);
 }
@@ -128,6 +130,7 @@ static int answer_log(struct drive *drive, unsigned number, uint8_t *page)
 	(void)snprintf(what, sizeof(what), "stat%u", number);
 	ask(drive, what);
 	wait_at(drive);
+	assert_true(drive->has_logs && drive->is_in_directory);
 	if (!drive->listed || drive->broken >> number & 1)
 		return -EOPNOTSUPP;
 	page[0] = 1;
@@ -151,7 +154,13 @@ static int command(void *arg, const struct reading_ata_command *it, void *data, 
 	char what[16];
 
 	if (it->command == 0x2f) {
-		assert_true(it->is_48 && it->count == 1 && (it->lba & 0xff) == 4 && length == 512);
+		assert_true(it->is_48 && it->count == 1 && length == 512);
+		if (it->lba == 0) {
+			ask(drive, "dir");
+			((uint8_t *)data)[8] = drive->is_in_directory ? 8 : 0;
+			return 0;
+		}
+		assert_int_equal(it->lba & 0xff, 4);
 		return answer_log(drive, (unsigned)(it->lba >> 8), data);
 	}
 	(void)snprintf(what, sizeof(what), "%02X/%02X", it->command, it->feature);
@@ -198,6 +207,8 @@ static struct drive a_drive(const char *works)
 	return (struct drive){ .works = works,
 		.blob_rc = -EOPNOTSUPP,
 		.has_status = true,
+		.has_logs = true,
+		.is_in_directory = true,
 		.listed = 1 | 1 << 1 | 1 << 2 | 1 << 7,
 		.sectors_written = 5005,
 		.serial = "SN-1" };
@@ -229,7 +240,7 @@ static void test_the_way_that_works_is_found_and_kept(void **state)
 			assert_int_equal(read_drive(&drive, DEADLINE_MS, &memory, &reading), 0);
 			(void)snprintf(asked, sizeof(asked), "%s%s%sstat1 stat7 ",
 				again ? row[i].again : row[i].asked, row[i].works ? "" : "B0/DA ",
-				again ? "" : "stat0 ");
+				again ? "" : "dir stat0 ");
 			assert_string_equal(drive.asked, asked);
 			assert_string_equal(reading.source, row[i].source);
 			assert_string_equal(reading.serial, "SN-1");
@@ -275,7 +286,7 @@ static void test_a_drive_that_answers_nothing_is_tried_one_way_at_a_time(void **
 	assert_int_equal(read_drive(&drive, DEADLINE_MS, &memory, &reading), -EOPNOTSUPP);
 	reading_fini(&reading);
 	assert_int_equal(read_drive(&drive, DEADLINE_MS, &memory, &reading), 0);
-	assert_string_equal(drive.asked, "sat12: stat0 stat1 stat7 ");
+	assert_string_equal(drive.asked, "sat12: dir stat0 stat1 stat7 ");
 	reading_fini(&reading);
 }
 
@@ -328,7 +339,7 @@ static void test_what_is_refused_is_not_asked_again(void **state)
 	drive.has_status = false;
 	drive.status_rc = -EOPNOTSUPP;
 	assert_int_equal(read_drive(&drive, DEADLINE_MS, &memory, &reading), 0);
-	assert_string_equal(drive.asked, "auto B0/DA stat0 ");
+	assert_string_equal(drive.asked, "auto B0/DA dir stat0 ");
 	assert_non_null(strstr(reading.notes, "SMART status: refused"));
 	assert_non_null(strstr(reading.notes, "device statistics: refused"));
 	/* The attribute tells what the statistics don't. */
@@ -343,8 +354,30 @@ static void test_what_is_refused_is_not_asked_again(void **state)
 	/* Another drive at the node is asked afresh. */
 	drive.serial = "SN-2";
 	assert_int_equal(read_drive(&drive, DEADLINE_MS, &memory, &reading), 0);
-	assert_string_equal(drive.asked, "auto B0/DA stat0 ");
+	assert_string_equal(drive.asked, "auto B0/DA dir stat0 ");
 	reading_fini(&reading);
+}
+
+static void test_a_log_that_is_not_there_is_not_asked_for(void **state)
+{
+	(void)state;
+	for (int has_logs = 0; has_logs < 2; has_logs++) {
+		struct drive drive = a_drive("");
+		struct reading_memory memory = { .refused = 0 };
+		struct reading reading;
+
+		drive.has_logs = has_logs;
+		drive.is_in_directory = false;
+		assert_int_equal(read_drive(&drive, DEADLINE_MS, &memory, &reading), 0);
+		assert_string_equal(drive.asked, has_logs ? "auto dir " : "auto ");
+		assert_string_equal(reading.notes, "device statistics: the drive has none");
+		assert_true(reading.value[READING_HOST_WRITTEN_RAW] == 398);
+		reading_fini(&reading);
+		assert_int_equal(read_drive(&drive, DEADLINE_MS, &memory, &reading), 0);
+		assert_string_equal(drive.asked, "auto ");
+		assert_string_equal(reading.notes, "");
+		reading_fini(&reading);
+	}
 }
 
 static void test_the_registers_say_whether_it_fails(void **state)
@@ -433,6 +466,7 @@ int main(void)
 		cmocka_unit_test(test_a_way_that_fails_three_times_gives_way),
 		cmocka_unit_test(test_a_drive_that_is_gone_is_not_tried_further),
 		cmocka_unit_test(test_what_is_refused_is_not_asked_again),
+		cmocka_unit_test(test_a_log_that_is_not_there_is_not_asked_for),
 		cmocka_unit_test(test_the_registers_say_whether_it_fails),
 		cmocka_unit_test(test_the_counter_stays_the_same_one),
 		cmocka_unit_test(test_a_hung_drive_holds_a_reading_to_its_deadline),
