@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "probes/identity_private.h"
 #include "probes/reading_smartctl_private.h"
 
 #define OUTPUT_MAX     (1 << 20)
@@ -263,8 +264,12 @@ int reading_smartctl_run(const char *node, const char *type, unsigned deadline_m
 	rc = run(arguments, deadline_ms, &left, out);
 	if (memory)
 		memory->child = left;
-	if (rc == 0 && type[0])
-		(void)snprintf(out->source, sizeof(out->source), "smartctl: %.20s", type);
+	if (rc == 0 && type[0]) {
+		char source[sizeof(out->source)];
+
+		(void)snprintf(source, sizeof(source), "smartctl: %.20s", type);
+		identity_text(out->source, sizeof(out->source), source, strlen(source));
+	}
 	out->t_ms = clock_wall_ms();
 	return rc;
 }

@@ -346,6 +346,7 @@ static bool decode_root(struct reading *reading, struct json_object *root)
 	struct json_object *device = get(root, "device"), *smartctl = get(root, "smartctl");
 	struct json_object *available = get(get(root, "smart_support"), "available");
 	const char *protocol = get_text(device, "protocol");
+	char source[sizeof(reading->source)];
 	int64_t status = 0;
 
 	(void)get_int(get(smartctl, "exit_status"), &status);
@@ -355,7 +356,8 @@ static bool decode_root(struct reading *reading, struct json_object *root)
 			get(root, "devices") ? "a list of drives, no reading of one" : "no drive in it");
 	if (!device || status & EXIT_UNUSABLE)
 		return false;
-	(void)snprintf(reading->source, sizeof(reading->source), "smartctl: %.20s", get_text(device, "type"));
+	(void)snprintf(source, sizeof(source), "smartctl: %.20s", get_text(device, "type"));
+	set_text(reading->source, sizeof(reading->source), source);
 	decode_texts(reading, root);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (strcmp(kinds[i].protocol, protocol) == 0)

@@ -292,6 +292,25 @@ static void test_what_is_no_json_is_refused(void **state)
 		0);
 	fixture_check(&reading, NULL, 0);
 	assert_int_equal(reading.attribute_count, 0);
+	assert_string_equal(reading.source, "smartctl:");
+}
+
+static void test_texts_are_printable(void **state)
+{
+	struct reading reading;
+
+	(void)state;
+	assert_int_equal(
+		decode(&reading, "{\"device\":{\"protocol\":\"ATA\",\"type\":\"s\\u0007t\\u00e4\"},"
+				 "\"model_name\":\"  M\\u001b[2J \",\"serial_number\":\"\\n\","
+				 "\"firmware_version\":\"F\\u0000G\",\"smartctl\":{\"exit_status\":4,"
+				 "\"messages\":[{\"string\":\"a\\tb\"}]}}"),
+		0);
+	assert_string_equal(reading.source, "smartctl: s?t??");
+	assert_string_equal(reading.model, "M?[2J");
+	assert_string_equal(reading.serial, "");
+	assert_string_equal(reading.firmware, "F");
+	assert_string_equal(reading.notes, "smartctl: some commands failed: a?b");
 }
 
 /* A folder with a program in it. */
@@ -555,6 +574,7 @@ int main(void)
 		cmocka_unit_test(test_a_sas_drive_tells_its_wear),
 		cmocka_unit_test(test_exit_status_is_a_field_of_bits),
 		cmocka_unit_test(test_what_is_no_json_is_refused),
+		cmocka_unit_test(test_texts_are_printable),
 		cmocka_unit_test_setup_teardown(
 			test_a_child_is_asked_for_one_drive_and_read, setup, teardown),
 		cmocka_unit_test_setup_teardown(
