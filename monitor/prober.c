@@ -26,6 +26,10 @@ struct prober {
 	struct prober_question question;
 	struct prober_answer answer;
 	bool is_asked, is_answered, quits;
+
+	/* Of the thread: what was learnt of the drive that was asked last. */
+	struct prober_question last;
+	struct reading_memory memory;
 };
 
 enum prober_way prober_way_of(const char *probe, const struct blockdev *disk, char *type, size_t type_size)
@@ -65,7 +69,37 @@ int prober_read(enum prober_way way, const char *node, const char *type, struct 
 	}
 }
 
-static void look(const struct prober_question *question, struct prober_answer *answer)
+/* As prober_read(), and without what the drive refused before. */
+static int read_known(struct prober *prober, const char *node, struct reading *out)
+{
+	const struct prober_question *last = &prober->last;
+
+	switch (last->way) {
+	case PROBER_NVME:
+		return reading_read_nvme_known(node, false, &prober->memory, out);
+	case PROBER_ATA:
+		return reading_read_ata_known(node, &prober->memory, out);
+	case PROBER_SMARTCTL:
+		return reading_read_smartctl_known(node, last->type, &prober->memory, out);
+	default:
+		return -ENOTSUP;
+	}
+}
+
+/* Another drive, or another way to it, is asked afresh. */
+static void recall(struct prober *prober, const struct prober_question *question)
+{
+	const struct prober_question *last = &prober->last;
+
+	if (last->way != question->way || strcmp(last->disk, question->disk) != 0 ||
+		strcmp(last->type, question->type) != 0) {
+		reading_memory_fini(&prober->memory);
+		prober->memory = (struct reading_memory){ .refused = 0 };
+	}
+	prober->last = *question;
+}
+
+static void look(struct prober *prober, const struct prober_question *question, struct prober_answer *answer)
 {
 	struct blockdev_counters counters;
 	uint64_t from_ns = clock_mono_ns();
@@ -80,7 +114,8 @@ static void look(const struct prober_question *question, struct prober_answer *a
 	answer->reading = malloc(sizeof(*answer->reading));
 	if (answer->reading) {
 		reading_init(answer->reading);
-		answer->rc = prober_read(question->way, node, question->type, answer->reading);
+		recall(prober, question);
+		answer->rc = read_known(prober, node, answer->reading);
 		answer->reading->t_ms = clock_wall_ms();
 	}
 	answer->took_ns = clock_mono_ns() - from_ns;
@@ -109,7 +144,7 @@ static void *prober_main(void *arg)
 		}
 		question = prober->question;
 		(void)pthread_mutex_unlock(&prober->lock);
-		look(&question, &answer);
+		look(prober, &question, &answer);
 		(void)pthread_mutex_lock(&prober->lock);
 		prober->answer = answer;
 		prober->is_answered = true;
@@ -163,6 +198,7 @@ bool prober_free(struct prober *prober, uint64_t timeout_ns)
 	}
 	(void)pthread_join(prober->thread, NULL);
 	answer_drop(&prober->answer);
+	reading_memory_fini(&prober->memory);
 	(void)pthread_mutex_destroy(&prober->lock);
 	(void)pthread_cond_destroy(&prober->has_work);
 	free(prober);
