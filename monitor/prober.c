@@ -27,9 +27,7 @@ struct prober {
 	struct prober_answer answer;
 	bool is_asked, is_answered, quits;
 
-	/* Of the thread: what was learnt of the drive that was asked last. */
-	struct prober_question last;
-	struct reading_memory memory;
+	struct reading_memory memory; /* the thread's own */
 };
 
 enum prober_way prober_way_of(const char *probe, const struct blockdev *disk, char *type, size_t type_size)
@@ -55,57 +53,28 @@ enum prober_way prober_way_of(const char *probe, const struct blockdev *disk, ch
 	return PROBER_NONE;
 }
 
-int prober_read(enum prober_way way, const char *node, const char *type, struct reading *out)
+int prober_read(const struct prober_question *question, struct reading_memory *memory, struct reading *out)
 {
-	switch (way) {
+	char node[48];
+
+	(void)snprintf(node, sizeof(node), "/dev/%s", question->disk);
+	switch (question->way) {
 	case PROBER_NVME:
-		return reading_read_nvme(node, out);
+		return reading_read_nvme_known(node, question->is_evidence, memory, out);
 	case PROBER_ATA:
-		return reading_read_ata(node, out);
+		return reading_read_ata_known(node, memory, out);
 	case PROBER_SMARTCTL:
-		return reading_read_smartctl(node, type, out);
+		return reading_read_smartctl_known(node, question->type, memory, out);
 	default:
 		return -ENOTSUP;
 	}
-}
-
-/* As prober_read(), and without what the drive refused before. */
-static int read_known(struct prober *prober, const char *node, struct reading *out)
-{
-	const struct prober_question *last = &prober->last;
-
-	switch (last->way) {
-	case PROBER_NVME:
-		return reading_read_nvme_known(node, false, &prober->memory, out);
-	case PROBER_ATA:
-		return reading_read_ata_known(node, &prober->memory, out);
-	case PROBER_SMARTCTL:
-		return reading_read_smartctl_known(node, last->type, &prober->memory, out);
-	default:
-		return -ENOTSUP;
-	}
-}
-
-/* Another drive, or another way to it, is asked afresh. */
-static void recall(struct prober *prober, const struct prober_question *question)
-{
-	const struct prober_question *last = &prober->last;
-
-	if (last->way != question->way || strcmp(last->disk, question->disk) != 0 ||
-		strcmp(last->type, question->type) != 0) {
-		reading_memory_fini(&prober->memory);
-		prober->memory = (struct reading_memory){ .refused = 0 };
-	}
-	prober->last = *question;
 }
 
 static void look(struct prober *prober, const struct prober_question *question, struct prober_answer *answer)
 {
 	struct blockdev_counters counters;
 	uint64_t from_ns = clock_mono_ns();
-	char node[48];
 
-	(void)snprintf(node, sizeof(node), "/dev/%s", question->disk);
 	*answer = (struct prober_answer){
 		.question = *question, .rc = -ENOMEM, .disk_written_bytes = UINT64_MAX
 	};
@@ -114,8 +83,7 @@ static void look(struct prober *prober, const struct prober_question *question, 
 	answer->reading = malloc(sizeof(*answer->reading));
 	if (answer->reading) {
 		reading_init(answer->reading);
-		recall(prober, question);
-		answer->rc = read_known(prober, node, answer->reading);
+		answer->rc = prober_read(question, &prober->memory, answer->reading);
 		answer->reading->t_ms = clock_wall_ms();
 	}
 	answer->took_ns = clock_mono_ns() - from_ns;

@@ -67,10 +67,10 @@ static const struct blockdev *disk_of(const struct drive *drive)
 	return facts->disk_count == 1 ? &facts->disks[0] : NULL;
 }
 
-static void ask(struct drive *drive, bool is_end)
+static void ask(struct drive *drive, bool is_evidence)
 {
 	struct health_watch *health = &drive->health;
-	struct prober_question question = { .way = health->way, .is_end = is_end };
+	struct prober_question question = { .way = health->way, .is_evidence = is_evidence };
 
 	if (health->way == PROBER_NONE)
 		return;
@@ -97,7 +97,7 @@ void drive_begin_health(struct drive *drive)
 	health->failures = 0;
 	health->next_ns = clock_mono_ns() + interval_of(drive);
 	/* The drive as it was before the run, or before it goes on. */
-	ask(drive, false);
+	ask(drive, true);
 }
 
 static void recall_value(const char *key, const char *value, void *arg)
@@ -364,7 +364,7 @@ static void note_failure(struct drive *drive, const struct prober_answer *answer
 	if (health->way == PROBER_ATA && health->read_ms == INT64_MIN &&
 		strcmp(drive->config->probe, "auto") == 0) {
 		health->way = PROBER_SMARTCTL;
-		ask(drive, answer->question.is_end);
+		ask(drive, answer->question.is_evidence);
 		return;
 	}
 	if (health->failures == 0)
