@@ -380,33 +380,10 @@ static int task_main(struct reading_job *job, void *arg)
 	return rc == -ECANCELED ? rc : 0;
 }
 
-static bool is_hung(struct reading_memory *memory)
-{
-	if (!memory || !memory->hung)
-		return false;
-	if (!reading_job_is_over(memory->hung))
-		return true;
-	reading_memory_fini(memory);
-	return false;
-}
-
-/* What the task learnt, or the job that is still at it. */
-static void remember(struct reading_memory *memory, struct reading_job *job, const struct task *task)
-{
-	const bool is_over = reading_job_is_over(job);
-
-	if (memory && is_over)
-		*memory = task->memory;
-	if (memory && !is_over)
-		memory->hung = job;
-	else
-		reading_job_release(job);
-}
-
 int reading_ata_by_port(const struct reading_ata_port *port, unsigned deadline_ms,
 	struct reading_memory *memory, struct reading *out)
 {
-	struct task *task = is_hung(memory) ? NULL : calloc(1, sizeof(*task));
+	struct task *task = reading_memory_is_hung(memory) ? NULL : calloc(1, sizeof(*task));
 	struct reading_job *job;
 	int rc;
 
@@ -425,7 +402,7 @@ int reading_ata_by_port(const struct reading_ata_port *port, unsigned deadline_m
 	out->t_ms = clock_wall_ms();
 	if (!job)
 		return rc;
-	remember(memory, job, task);
+	reading_memory_keep(memory, job, &task->memory);
 	if (rc == -ETIMEDOUT) {
 		reading_note(out, "no answer within %u ms", deadline_ms);
 		rc = out->page_count ? 0 : rc;

@@ -38,6 +38,12 @@ int reading_job_run(int (*work)(struct reading_job *job, void *arg), void *arg, 
 bool reading_job_is_over(struct reading_job *job);
 void reading_job_release(struct reading_job *job); /* NULL is fine */
 
+/* An earlier reading has still not come back; NULL: none is known of. */
+bool reading_memory_is_hung(struct reading_memory *memory);
+/* After reading_job_run(): what its work learnt, or the job that is still at it. @memory may be NULL. */
+void reading_memory_keep(
+	struct reading_memory *memory, struct reading_job *job, const struct reading_memory *learnt);
+
 /* One command to an NVMe drive: 0; > 0 the drive's status; -errno. The fields are those of the command. */
 struct reading_nvme_log {
 	uint8_t page;
