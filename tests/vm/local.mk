@@ -1,4 +1,4 @@
 # A QEMU guest with NVMe, SATA and IDE drives. Exit 77 when QEMU or Debian's kernel can't be had.
 vm_tests = tests/vm/test_guest.py tests/vm/test_guest_layouts.py tests/vm/test_health.py
-# TESTS += $(vm_tests)
+TESTS += $(vm_tests)
 EXTRA_DIST += $(vm_tests) tests/vm/agent.py tests/vm/guest.sh tests/vm/kernel.py tests/vm/rig.py tests/vm/service.py
