@@ -19,7 +19,7 @@
 
 /* Between two flushes of the drive for the ledger's sake. */
 #define EPOCH_NS      (600 * NS_PER_S)
-#define FILL_FLUSH_NS (60 * NS_PER_S)
+#define FILL_FLUSH_NS (20 * NS_PER_S)
 /* How long a drive that went away may still look as if it were there. */
 #define GONE_NS (3 * NS_PER_S)
 /* Between two looks whether the target is still where it was. */
