@@ -17,9 +17,11 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "config/config.h"
+#include "drivesoak_analyse.h"
 #include "drivesoak_arm.h"
 #include "drivesoak_control.h"
 #include "drivesoak_decode.h"
+#include "drivesoak_import.h"
 #include "drivesoak_output.h"
 #include "drivesoak_plan.h"
 #include "drivesoak_drives.h"
@@ -28,6 +30,7 @@
 
 struct options {
 	const char *subcommand, *config_path, *state_directory, *format, *output, *rate, *serial_tail, *kind;
+	const char *device, *interval, *name, *start;
 	bool is_json, purges, wants_health;
 	char **operands;
 	int operand_count;
@@ -45,6 +48,8 @@ enum option_bit {
 	MAY_KIND = 1 << 8,
 	NO_CONFIG = 1 << 9,
 	MAY_HEALTH = 1 << 10,
+	MAY_LOG = 1 << 11, /* what a log of another tool may not tell */
+	MAY_NAME = 1 << 12,
 };
 
 struct subcommand {
@@ -440,6 +445,63 @@ static int run_decode(const struct options *options)
 	return code;
 }
 
+static int parse_log(const struct options *options, struct foreign_options *log)
+{
+	uint64_t ns = 0, seconds;
+
+	*log = (struct foreign_options){ .device = options->device };
+	if (!options->interval)
+		return EX_OK;
+	if (units_parse_count(options->interval, &seconds) == 0 && seconds <= 86400)
+		ns = seconds * NS_PER_S;
+	else if (units_parse_duration(options->interval, &ns) < 0)
+		ns = 0;
+	if (ns < NS_PER_S || ns > 86400 * NS_PER_S)
+		return fail(EX_USAGE, options->interval, "no interval; give 1s to 24h");
+	log->interval_ms = (int64_t)(ns / NS_PER_MS);
+	return EX_OK;
+}
+
+static int run_analyse(const struct options *options)
+{
+	struct foreign_options log;
+	int code = parse_log(options, &log);
+
+	if (code == EX_OK)
+		code = drivesoak_analyse(&log, options->operands, options->operand_count, options->is_json);
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return fail(EX_IOERR, "standard output", strerror(errno));
+	return code;
+}
+
+static int import_file(const struct config *config, const struct options *options)
+{
+	struct import_request request = {
+		.state_directory = config ? config->state_directory : options->state_directory,
+		.config = config,
+		.file = options->operands[0],
+		.name = options->name,
+		.start_ms = INT64_MIN,
+	};
+	uint64_t start_s;
+	int code = parse_log(options, &request.options);
+
+	if (code != EX_OK)
+		return code;
+	if (!options->name)
+		return fail(EX_USAGE, "import", "--name NAME is needed");
+	if (options->start && (units_parse_count(options->start, &start_s) < 0 || start_s > UINT32_MAX))
+		return fail(EX_USAGE, options->start, "no start; give seconds since 1970");
+	if (options->start)
+		request.start_ms = (int64_t)start_s * 1000;
+	return drivesoak_import(&request);
+}
+
+static int run_import(const struct options *options)
+{
+	return options->state_directory ? import_file(NULL, options) : run_configured(options, import_file);
+}
+
 static const struct subcommand subcommands[] = {
 	{ "runs", "", "list the runs, newest first", MAY_STATE | MAY_JSON, 0, 0, run_runs },
 	{ "summary", "RUN", "figures, verdict and reasons of a run", MAY_STATE, 1, 1, run_summary },
@@ -459,8 +521,10 @@ static const struct subcommand subcommands[] = {
 	{ "resume", "DRIVE", "go on with a run that rests", 0, 1, 1, run_control },
 	{ "stop", "DRIVE", "end the run for good", MAY_PURGE, 1, 1, run_control },
 	{ "observe", "DIR|DEV -- COMMAND...", NULL, 0, 0, 0, NULL },
-	{ "analyse", "FILE...", NULL, 0, 0, 0, NULL },
-	{ "import", "FILE", NULL, 0, 0, 0, NULL },
+	{ "analyse", "FILE...", "figures of a log of sysbench, fio, iostat, or a CSV",
+		MAY_JSON | MAY_LOG | NO_CONFIG, 1, 1000000, run_analyse },
+	{ "import", "FILE", "make such a log a run beside the others", MAY_NAME | MAY_LOG | MAY_STATE, 1, 1,
+		run_import },
 	{ "decode", "FILE...", "what saved health pages, blobs and smartctl's JSON say", MAY_KIND | NO_CONFIG,
 		1, 1000000, run_decode },
 	{ "note", "RUN TEXT", "put a note into the events of a run", 0, 2, 2, run_control },
@@ -471,7 +535,7 @@ static const struct subcommand subcommands[] = {
 
 static void print_synopsis(FILE *out, const struct subcommand *subcommand)
 {
-	(void)fprintf(out, "drivesoak %s%s%s%s%s%s%s%s%s%s%s%s", subcommand->name,
+	(void)fprintf(out, "drivesoak %s%s%s%s%s%s%s%s%s%s%s%s%s%s", subcommand->name,
 		*subcommand->operands ? " " : "", subcommand->operands,
 		subcommand->may & MAY_JSON ? " [--json]" : "",
 		subcommand->may & MAY_FORMAT ? " --format csv|json" : "",
@@ -483,6 +547,8 @@ static void print_synopsis(FILE *out, const struct subcommand *subcommand)
 		subcommand->may & MAY_TAIL ? " [--serial-tail TEXT]" : "",
 		subcommand->may & MAY_KIND ? " [--as KIND]" : "",
 		subcommand->may & MAY_HEALTH ? " [--health]" : "",
+		subcommand->may & MAY_NAME ? " --name NAME [--start SECONDS]" : "",
+		subcommand->may & MAY_LOG ? " [--device NAME] [--interval TIME]" : "",
 		subcommand->may & MAY_STATE   ? " [-c FILE | --state DIR]"
 		: subcommand->may & NO_CONFIG ? ""
 					      : " [-c FILE]");
@@ -508,6 +574,10 @@ static void print_usage(FILE *out)
 		"      --serial-tail TEXT  consent without asking: the last six characters of the serial\n"
 		"      --health       ask each disk how it is; for root\n"
 		"      --as KIND      what the files are, whatever they look like\n"
+		"      --name NAME    what the drive of an imported log is called\n"
+		"      --start SECONDS  since 1970: when an imported log without a date begins\n"
+		"      --device NAME  of several in an iostat log [the busiest]\n"
+		"      --interval TIME  of an iostat log without times, as in 10s\n"
 		"      --purge        also remove the files of a directory target\n"
 		"  -o, --output FILE  write to FILE; it appears only when it is whole\n"
 		"  -V, --version      print the version\n"
@@ -531,7 +601,11 @@ enum {
 	OPTION_PURGE,
 	OPTION_TAIL,
 	OPTION_KIND,
-	OPTION_HEALTH
+	OPTION_HEALTH,
+	OPTION_DEVICE,
+	OPTION_INTERVAL,
+	OPTION_NAME,
+	OPTION_START
 };
 
 static const struct option long_options[] = {
@@ -545,6 +619,10 @@ static const struct option long_options[] = {
 	{ "serial-tail", required_argument, NULL, OPTION_TAIL },
 	{ "health", no_argument, NULL, OPTION_HEALTH },
 	{ "as", required_argument, NULL, OPTION_KIND },
+	{ "device", required_argument, NULL, OPTION_DEVICE },
+	{ "interval", required_argument, NULL, OPTION_INTERVAL },
+	{ "name", required_argument, NULL, OPTION_NAME },
+	{ "start", required_argument, NULL, OPTION_START },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 },
@@ -553,16 +631,18 @@ static const struct option long_options[] = {
 /* The bit that a subcommand must have for an option; 0 for those of all. */
 static unsigned bit_of(int option)
 {
-	return option == OPTION_JSON	 ? MAY_JSON
-	       : option == OPTION_FORMAT ? MAY_FORMAT
-	       : option == OPTION_STATE	 ? MAY_STATE
-	       : option == OPTION_RATE	 ? MAY_RATE
-	       : option == OPTION_PURGE	 ? MAY_PURGE
-	       : option == OPTION_TAIL	 ? MAY_TAIL
-	       : option == OPTION_KIND	 ? MAY_KIND
-	       : option == OPTION_HEALTH ? MAY_HEALTH
-	       : option == 'o'		 ? MAY_OUTPUT
-					 : 0;
+	return option == OPTION_JSON				      ? MAY_JSON
+	       : option == OPTION_FORMAT			      ? MAY_FORMAT
+	       : option == OPTION_STATE				      ? MAY_STATE
+	       : option == OPTION_RATE				      ? MAY_RATE
+	       : option == OPTION_PURGE				      ? MAY_PURGE
+	       : option == OPTION_TAIL				      ? MAY_TAIL
+	       : option == OPTION_KIND				      ? MAY_KIND
+	       : option == OPTION_HEALTH			      ? MAY_HEALTH
+	       : option == OPTION_NAME || option == OPTION_START      ? MAY_NAME
+	       : option == OPTION_DEVICE || option == OPTION_INTERVAL ? MAY_LOG
+	       : option == 'o'					      ? MAY_OUTPUT
+								      : 0;
 }
 
 static void set_option(struct options *options, int option)
@@ -597,6 +677,18 @@ static void set_option(struct options *options, int option)
 		break;
 	case OPTION_TAIL:
 		options->serial_tail = optarg;
+		break;
+	case OPTION_DEVICE:
+		options->device = optarg;
+		break;
+	case OPTION_INTERVAL:
+		options->interval = optarg;
+		break;
+	case OPTION_NAME:
+		options->name = optarg;
+		break;
+	case OPTION_START:
+		options->start = optarg;
 		break;
 	}
 }

@@ -271,6 +271,11 @@ void drive_begin(struct drive *drive, struct journal *journal)
 		/* Zeros carry no stamps to be checked. */
 		.verifies = drive->config->verify == VERIFY_END && drive->config->payload == PAYLOAD_RANDOM,
 	};
+	/* Somebody else's log under this name is no run to go on with. */
+	if (rc == 0 && drive->run.source == SOURCE_IMPORTED) {
+		memset(&drive->run, 0, sizeof(drive->run));
+		rc = -ENOENT;
+	}
 	if (rc == -ENOENT) {
 		begin_first(drive, journal);
 		return;

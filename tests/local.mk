@@ -13,6 +13,7 @@ integration_tests = \
 	tests/integration/test_faults.py \
 	tests/integration/test_group.py \
 	tests/integration/test_host_limit.py \
+	tests/integration/test_import.py \
 	tests/integration/test_layouts.py \
 	tests/integration/test_main_job.py \
 	tests/integration/test_quickstart.py \

@@ -15,12 +15,14 @@
 
 bool compare_reads(const struct run_record *run)
 {
-	return strstr(run->config_json, "\"workload\":\"random-read\"") != NULL;
+	return strstr(run->config_json, "\"workload\":\"random-read\"") ||
+	       strstr(run->config_json, "\"direction\":\"read\"");
 }
 
 bool compare_mixes(const struct run_record *run)
 {
-	return strstr(run->config_json, "\"workload\":\"random-mixed\"") != NULL;
+	return strstr(run->config_json, "\"workload\":\"random-mixed\"") ||
+	       strstr(run->config_json, "\"direction\":\"both\"");
 }
 
 bool compare_commits(const struct run_record *run)
@@ -151,7 +153,8 @@ static int keep_sample(const struct sample *sample, void *arg)
 	uint64_t bytes = run->reads ? sample->read_bytes : sample->write_bytes;
 	int rc;
 
-	if (!(run->is_host_limited ? summary_counts_whole(sample) : summary_counts(sample)))
+	if (!(run->is_host_limited ? summary_counts_whole(sample) : summary_counts(sample)) ||
+		bytes == SAMPLE_UNKNOWN)
 		return 0;
 	if (run->count == run->capacity) {
 		rc = make_room(run);

@@ -342,6 +342,11 @@ void page_add_figure_cell(
 		label, value);
 }
 
+const char *page_none_of(const struct run_record *run)
+{
+	return run->source == SOURCE_IMPORTED ? "not in the log" : "none yet";
+}
+
 void page_add_fact(struct text *text, const char *name, const char *value)
 {
 	text_add(text, "<tr><th scope=\"row\">");

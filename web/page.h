@@ -40,6 +40,8 @@ void page_add_time(struct text *text, int64_t ms);
 /* How old a sample is; the script counts on from here and, where the next one @is_due, warns when it is late. */
 void page_add_age(struct call *call, int64_t sample_ms, bool is_due);
 bool page_is_due(enum run_status status);
+/* What stands where a figure of this run is not known: a log that was imported will never tell it. */
+const char *page_none_of(const struct run_record *run);
 /* <td class="num"> with the label that narrow screens show; an empty @value becomes @unknown, muted. */
 void page_add_cell(struct text *text, const char *label, const char *value, const char *unknown);
 /* The same for a figure; where the host was the limit in all samples it says so. */

@@ -142,9 +142,12 @@ static void add_figure_row(struct call *call, const struct compare *compare, siz
 		bool is_best = find_best(compare, &figures[i]) == at;
 
 		print_figure(&figures[i], at, number);
-		text_addf(body, "<td class=\"num\">%s%s%s</td>", is_best ? "<span class=\"best\">" : "",
-			number[0] ? number : "<span class=\"mute\">none yet</span>",
-			is_best ? "</span>" : "");
+		if (number[0])
+			text_addf(body, "<td class=\"num\">%s%s%s</td>",
+				is_best ? "<span class=\"best\">" : "", number, is_best ? "</span>" : "");
+		else
+			text_addf(body, "<td class=\"num\"><span class=\"mute\">%s</span></td>",
+				page_none_of(run));
 	}
 	number_print((double)(compare->runs[at].count - compare->runs[at].first), 0, number);
 	text_addf(body, "<td class=\"num\">%s</td><td>", number);

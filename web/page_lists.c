@@ -84,22 +84,23 @@ static void add_run_figures(
 	const struct summary_part *part = summary_shown(figures);
 	const struct summary_rates *rates = compare_reads(run) ? &part->read : &part->write;
 	bool is_limited = summary_is_host_limited(figures);
+	const char *none = page_none_of(run);
 	const double values[] = { rates->median, rates->p1, rates->worst_minute };
 	char number[NUMBER_MAX];
 
 	page_add_bytes(&size, run->written_bytes);
-	page_add_cell(body, "Written", text_string(&size), "none yet");
+	page_add_cell(body, "Written", text_string(&size), none);
 	text_fini(&size);
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		number_print_mib(values[i], number);
-		page_add_figure_cell(body, "", number, "none yet", is_limited && i == 0);
+		page_add_figure_cell(body, "", number, none, is_limited && i == 0);
 	}
 	number_print(rates->cv * 100, 1, number);
-	page_add_cell(body, "", number, "none yet");
+	page_add_cell(body, "", number, none);
 	number_print_ms(part->lat_p99_ns, number);
-	page_add_cell(body, "", number, "none yet");
+	page_add_cell(body, "", number, none);
 	number_print(part->samples ? part->stalled_s : NAN, 1, number);
-	page_add_cell(body, "", number, "none yet");
+	page_add_cell(body, "", number, none);
 	number_print((double)part->samples, 0, number);
 	page_add_cell(body, "", number, "");
 	text_add(body, "</tr>\n");

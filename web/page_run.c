@@ -356,18 +356,26 @@ static void add_host_limit(struct text *body, const struct view *view)
 	text_add(body, "</div>\n");
 }
 
-static void add_figure(struct text *body, const char *name, const char *unit, const char *value)
+/* The table of figures: where it goes, and the word for a figure that is not known. */
+struct figures {
+	struct text *body;
+	const char *none;
+};
+
+static void add_figure(const struct figures *table, const char *name, const char *unit, const char *value)
 {
+	struct text *body = table->body;
+
 	text_addf(body, "<tr><th scope=\"row\">%s</th><td class=\"unit\">%s</td><td class=\"num\">", name,
 		unit);
 	if (value[0])
 		text_addf(body, "<b>%s</b>", value);
 	else
-		text_add(body, "<span class=\"mute\">none yet</span>");
+		text_addf(body, "<span class=\"mute\">%s</span>", table->none);
 	text_add(body, "</td></tr>");
 }
 
-static void add_rates(struct text *body, const struct summary_rates *rates, const char *prefix)
+static void add_rates(const struct figures *table, const struct summary_rates *rates, const char *prefix)
 {
 	const struct {
 		const char *name;
@@ -386,57 +394,58 @@ static void add_rates(struct text *body, const struct summary_rates *rates, cons
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		(void)snprintf(name, sizeof(name), "%s%s", prefix, rows[i].name);
 		number_print_mib(rows[i].value, number);
-		add_figure(body, name, "MiB/s", number);
+		add_figure(table, name, "MiB/s", number);
 	}
 	(void)snprintf(name, sizeof(name), "%sVariation, CV", prefix);
 	number_print(rates->cv * 100, 1, number);
-	add_figure(body, name, "%", number);
+	add_figure(table, name, "%", number);
 }
 
-static void add_ms(struct text *body, const char *name, double ns)
+static void add_ms(const struct figures *table, const char *name, double ns)
 {
 	char number[NUMBER_MAX];
 
 	number_print_ms(isfinite(ns) ? (uint64_t)ns : UINT64_MAX, number);
-	add_figure(body, name, "ms", number);
+	add_figure(table, name, "ms", number);
 }
 
-static void add_commit_figures(struct text *body, const struct summary_part *part)
+static void add_commit_figures(const struct figures *table, const struct summary_part *part)
 {
 	char number[NUMBER_MAX];
 
 	number_print(part->median_commits_per_s, 0, number);
-	add_figure(body, "Commits, median", "1/s", number);
-	add_ms(body, "Commit p50, median", part->median_commit_p50_ns);
-	add_ms(body, "Commit p99, median", part->median_commit_p99_ns);
+	add_figure(table, "Commits, median", "1/s", number);
+	add_ms(table, "Commit p50, median", part->median_commit_p50_ns);
+	add_ms(table, "Commit p99, median", part->median_commit_p99_ns);
 }
 
 static void add_quality(
-	struct text *body, const struct summary_figures *figures, const struct summary_part *part)
+	const struct figures *table, const struct summary_figures *figures, const struct summary_part *part)
 {
 	bool is_limited = summary_is_host_limited(figures);
 	char number[NUMBER_MAX];
 
 	number_print(part->samples ? part->stalled_s : NAN, 1, number);
-	add_figure(body, "Stalled", "s", number);
+	add_figure(table, "Stalled", "s", number);
 	number_print_ms(part->lat_p99_ns, number);
-	add_figure(body, "p99 latency", "ms", number);
+	add_figure(table, "p99 latency", "ms", number);
 	number_print_ms(part->lat_p9999_ns, number);
-	add_figure(body, "p99.99 latency", "ms", number);
+	add_figure(table, "p99.99 latency", "ms", number);
 	number_print((double)part->samples, 0, number);
-	add_figure(body, "Samples", "n", number);
+	add_figure(table, "Samples", "n", number);
 	number_print(figures->health_poll_cost_pct, 2, number);
-	add_figure(body, "Cost of reading health", "%", number);
+	add_figure(table, "Cost of reading health", "%", number);
 	number_print(figures->gap_pct, 1, number);
-	add_figure(body, "Left out: gap", "%", number);
+	add_figure(table, "Left out: gap", "%", number);
 	number_print(figures->host_limited_pct, 1, number);
-	add_figure(body, is_limited ? "Counted, but host-limited" : "Left out: host limit", "%", number);
+	add_figure(table, is_limited ? "Counted, but host-limited" : "Left out: host limit", "%", number);
 }
 
 static void add_figures(struct text *body, const struct view *view)
 {
 	const struct summary_part *part = summary_shown(&view->figures);
 	bool is_limited = summary_is_host_limited(&view->figures);
+	const struct figures table = { body, page_none_of(&view->run) };
 
 	text_addf(body,
 		"<section id=\"figures\" data-live><h2>Figures over the whole soak</h2><p class=\"small %s\">"
@@ -444,12 +453,12 @@ static void add_figures(struct text *body, const struct view *view)
 		"scope=\"col\">Unit</th><th scope=\"col\" class=\"num\">Value</th></tr></thead><tbody>",
 		is_limited ? "warn" : "mute",
 		is_limited ? "<b>" SUMMARY_HOST_LIMITED "</b>; zeros count." : "This specimen; zeros count.");
-	add_rates(body, view->reads ? &part->read : &part->write, view->mixes ? "Writes: " : "");
+	add_rates(&table, view->reads ? &part->read : &part->write, view->mixes ? "Writes: " : "");
 	if (view->mixes)
-		add_rates(body, &part->read, "Reads: ");
+		add_rates(&table, &part->read, "Reads: ");
 	if (view->commits)
-		add_commit_figures(body, part);
-	add_quality(body, &view->figures, part);
+		add_commit_figures(&table, part);
+	add_quality(&table, &view->figures, part);
 	text_add(body, "</tbody></table></section>\n");
 }
 

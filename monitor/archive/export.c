@@ -60,7 +60,7 @@ static void put_conditions(const struct run_record *run, struct json *json)
 	json_put_u64(json, "capacity_bytes", run->capacity_bytes);
 	json_put_u64(json, "fill_done_bytes", run->progress.fill_done_bytes);
 	json_put_u64(json, "extent_bytes", run->progress.extent_bytes);
-	json_put_u64(json, "seed", run->seed);
+	json_put_u64(json, "seed", run->source == SOURCE_IMPORTED ? JSON_UNKNOWN_U64 : run->seed);
 	put_unless_empty(json, "engine", run->engine);
 	put_unless_empty(json, "direct", run->direct);
 	put_unless_empty(json, "pre_state", run->pre_state);

@@ -100,7 +100,7 @@ int journal_put_health(struct journal *journal, const struct health_record *heal
 
 /* One run; -ENOENT. */
 int journal_get_run(struct journal *journal, const char *id, struct run_record *out);
-/* The newest run of a drive by its configured name; -ENOENT. */
+/* The newest run of a drive by its configured name, an imported one only when there is no other; -ENOENT. */
 int journal_get_newest_run(struct journal *journal, const char *drive, struct run_record *out);
 /* The last sample of a run, down rows too; -ENOENT. */
 int journal_get_last_sample(struct journal *journal, const char *run, struct sample *out);

@@ -177,7 +177,8 @@ static void get_sql(struct text *sql)
 static void newest_sql(struct text *sql)
 {
 	select_sql(sql);
-	text_add(sql, "WHERE drive = ? ORDER BY started_ms DESC, run DESC LIMIT 1");
+	/* An import of that name is none of the drive's own, and the last resort. */
+	text_add(sql, "WHERE drive = ? ORDER BY source = 'imported', started_ms DESC, run DESC LIMIT 1");
 }
 
 static int read_run(struct journal *journal, sqlite3_stmt *statement, struct run_record *out)

@@ -20,3 +20,8 @@ libdrivesoak_a_SOURCES += \
 	monitor/archive/settings.c monitor/archive/settings.h \
 	monitor/archive/report_svg.c \
 	monitor/archive/report_text.c
+libdrivesoak_a_SOURCES += \
+	monitor/archive/foreign.c monitor/archive/foreign.h monitor/archive/foreign_private.h \
+	monitor/archive/foreign_csv.c monitor/archive/foreign_fio.c monitor/archive/foreign_iostat.c \
+	monitor/archive/foreign_json.c monitor/archive/foreign_line.c monitor/archive/foreign_sequence.c \
+	monitor/archive/foreign_sysbench.c

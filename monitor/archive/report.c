@@ -181,10 +181,11 @@ static void add_figures(
 
 static void add_facts(const struct run_record *run, struct text *out)
 {
-	char started[REPORT_TIME_MAX], ended[REPORT_TIME_MAX], extent[UNITS_TEXT_MAX], seed[32];
+	char started[REPORT_TIME_MAX], ended[REPORT_TIME_MAX], extent[UNITS_TEXT_MAX] = "", seed[32] = "";
 	const struct {
 		const char *name, *value;
 	} facts[] = {
+		{ "source", run_source_name(run->source) },
 		{ "started", started },
 		{ "ended", run->ended_ms == INT64_MIN ? "not yet" : ended },
 		{ "firmware", run->firmware },
@@ -197,8 +198,10 @@ static void add_facts(const struct run_record *run, struct text *out)
 
 	report_print_time(run->started_ms, started);
 	report_print_time(run->ended_ms, ended);
-	units_print_bytes_rounded((double)run->progress.extent_bytes, extent);
-	(void)snprintf(seed, sizeof(seed), "%llu", (unsigned long long)run->seed);
+	if (run->progress.extent_bytes != UINT64_MAX)
+		units_print_bytes_rounded((double)run->progress.extent_bytes, extent);
+	if (run->source != SOURCE_IMPORTED)
+		(void)snprintf(seed, sizeof(seed), "%llu", (unsigned long long)run->seed);
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
 		add_row(facts[i].name, facts[i].value, out);
 }

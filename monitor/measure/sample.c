@@ -88,3 +88,28 @@ void sample_flags_print(uint32_t flags, char *text)
 		end = stpcpy(end, flag_names[i].name);
 	}
 }
+
+static uint32_t flag_find(const char *name, size_t length)
+{
+	for (size_t i = 0; i < sizeof(flag_names) / sizeof(flag_names[0]); i++)
+		if (strlen(flag_names[i].name) == length && strncmp(flag_names[i].name, name, length) == 0)
+			return flag_names[i].flag;
+	return 0;
+}
+
+int sample_flags_parse(const char *text, uint32_t *out)
+{
+	uint32_t flags = 0;
+
+	while (*text) {
+		size_t length = strcspn(text, "|");
+		uint32_t flag = flag_find(text, length);
+
+		if (!flag)
+			return -EINVAL;
+		flags |= flag;
+		text += length + (text[length] == '|');
+	}
+	*out = flags;
+	return 0;
+}

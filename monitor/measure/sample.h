@@ -65,5 +65,6 @@ const char *sample_state_name(enum sample_state state);
 int sample_state_parse(const char *name, enum sample_state *out); /* 0 or -EINVAL */
 /* Names joined by '|', "" for none; @text has SAMPLE_FLAGS_TEXT_MAX. */
 void sample_flags_print(uint32_t flags, char *text);
+int sample_flags_parse(const char *text, uint32_t *out); /* 0 or -EINVAL */
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "measure/sample_columns.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define VALUE_MAX SAMPLE_FLAGS_TEXT_MAX
@@ -185,4 +187,92 @@ void sample_row_csv(const struct sample *sample, struct text *text)
 		sample_column_csv(sample, i, text);
 	}
 	text_add(text, "\n");
+}
+
+size_t sample_column_find(const char *name)
+{
+	for (size_t i = 0; i < COLUMNS; i++)
+		if (strcmp(columns[i].name, name) == 0)
+			return i;
+	return SIZE_MAX;
+}
+
+/* Digits, a sign and an exponent: no hexadecimal, no infinity. */
+static int parse_real(const char *text, double *out)
+{
+	double value;
+	char *end;
+
+	if (!*text || strspn(text, "0123456789+-.eE") != strlen(text))
+		return -EINVAL;
+	value = strtod(text, &end);
+	if (*end || !isfinite(value))
+		return -EINVAL;
+	*out = value;
+	return 0;
+}
+
+/* Whole nanoseconds and milliseconds are read from their decimals, not by way of a double. */
+static int parse_fixed(const char *text, int digits, uint64_t max, uint64_t *out)
+{
+	uint64_t value = 0;
+	bool after = false;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	for (; *text; text++) {
+		if (*text == '.' && !after) {
+			after = true;
+			continue;
+		}
+		if (*text < '0' || *text > '9' || (after && digits == 0) || value > (max - 9) / 10)
+			return -EINVAL;
+		value = value * 10 + (uint64_t)(*text - '0');
+		digits -= after;
+	}
+	for (; digits > 0; digits--) {
+		if (value > max / 10)
+			return -EINVAL;
+		value *= 10;
+	}
+	*out = value;
+	return 0;
+}
+
+static int parse_end(struct sample *sample, const char *text)
+{
+	uint64_t ms;
+	int rc = parse_fixed(text, 3, INT64_MAX, &ms);
+
+	if (rc == 0)
+		sample->t_ms = (int64_t)ms;
+	return rc;
+}
+
+int sample_column_parse(struct sample *sample, size_t column, const char *text)
+{
+	char *field = (char *)sample + columns[column].offset;
+
+	switch (columns[column].kind) {
+	case COLUMN_STATE:
+		return sample_state_parse(text, &sample->state);
+	case COLUMN_FLAGS:
+		return sample_flags_parse(text, &sample->flags);
+	case COLUMN_PHASE:
+		return run_phase_parse(text, &sample->phase);
+	default:
+		break;
+	}
+	if (!*text)
+		return 0;
+	switch (columns[column].kind) {
+	case COLUMN_END:
+		return parse_end(sample, text);
+	case COLUMN_ELAPSED:
+		return parse_fixed(text, 9, INT64_MAX, &sample->elapsed_ns);
+	case COLUMN_COUNT:
+		return parse_fixed(text, 0, INT64_MAX, (uint64_t *)(void *)field);
+	default:
+		return parse_real(text, (double *)(void *)field);
+	}
 }

@@ -14,6 +14,10 @@
 /* @column below counts from 0 in the order of the HTTP API. */
 size_t sample_column_count(void);
 const char *sample_column_name(size_t column);
+size_t sample_column_find(const char *name); /* SIZE_MAX: none has that name */
+
+/* The way back: @text as sample_column_csv() writes it, "" for unknown. 0, or -EINVAL with @sample as it was. */
+int sample_column_parse(struct sample *sample, size_t column, const char *text);
 
 void sample_column_json(const struct sample *sample, size_t column, struct json *json);
 void sample_column_csv(const struct sample *sample, size_t column, struct text *text);

@@ -21,6 +21,7 @@ struct values {
 
 /* One direction: write or read. */
 struct direction {
+	unsigned chain; /* as that of the tally, of samples that know this direction */
 	uint64_t bytes, elapsed_ns;
 	double worst_minute; /* NAN until a minute is full */
 	uint64_t window_bytes, ring_bytes[MINUTE_S];
@@ -33,6 +34,7 @@ struct tally {
 	unsigned chain;
 	uint64_t window_ns, ring_ns[MINUTE_S];
 	uint64_t samples, stalled_ns, last_stall_ns;
+	bool knows_stalls;
 	int64_t from_ms, to_ms, last_counted_ms;
 	struct hist hist;
 };
@@ -114,7 +116,7 @@ bool summary_counts_whole(const struct sample *sample)
 	return (sample->state == SAMPLE_MEASURED || sample->state == SAMPLE_ZERO) &&
 	       sample->phase == PHASE_SOAK && !(sample->flags & SAMPLE_FLAG_PARTIAL) &&
 	       sample->elapsed_ns > 0 && sample->elapsed_ns != SAMPLE_UNKNOWN &&
-	       sample->write_bytes != SAMPLE_UNKNOWN && sample->read_bytes != SAMPLE_UNKNOWN;
+	       (sample->write_bytes != SAMPLE_UNKNOWN || sample->read_bytes != SAMPLE_UNKNOWN);
 }
 
 bool summary_counts(const struct sample *sample)
@@ -205,10 +207,11 @@ static void add_host(struct summary *summary, const struct sample *sample)
 	add_weighted(&summary->device_lat, device_ns, ios);
 }
 
+/* The samples of other tools are not on a grid. */
 static bool follows(const struct summary *summary, const struct tally *tally, const struct sample *sample)
 {
 	return tally->last_counted_ms != INT64_MIN && tally->last_counted_ms == summary->last_ms &&
-	       sample->t_ms - tally->last_counted_ms == (int64_t)summary->interval_s * 1000;
+	       (sample->t_ms - tally->last_counted_ms) * 2 <= (int64_t)summary->interval_s * 3000;
 }
 
 static void add_stall(struct tally *tally, const struct sample *sample, bool is_next)
@@ -221,6 +224,7 @@ static void add_stall(struct tally *tally, const struct sample *sample, bool is_
 		tally->stalled_ns += part < sample->elapsed_ns ? part : sample->elapsed_ns;
 	}
 	tally->last_stall_ns = stall;
+	tally->knows_stalls |= sample->stall_ns != SAMPLE_UNKNOWN;
 }
 
 static void add_bytes(const struct tally *tally, unsigned window_samples, struct direction *direction,
@@ -229,15 +233,19 @@ static void add_bytes(const struct tally *tally, unsigned window_samples, struct
 	unsigned slot = tally->chain % window_samples;
 	double rate;
 
+	if (tally->chain == 0 || bytes == SAMPLE_UNKNOWN)
+		direction->chain = 0;
+	if (bytes == SAMPLE_UNKNOWN)
+		return;
 	direction->bytes += bytes;
 	direction->elapsed_ns += elapsed_ns;
-	if (tally->chain == 0)
+	if (direction->chain == 0)
 		direction->window_bytes = 0;
-	else if (tally->chain >= window_samples)
+	else if (direction->chain >= window_samples)
 		direction->window_bytes -= direction->ring_bytes[slot];
 	direction->ring_bytes[slot] = bytes;
 	direction->window_bytes += bytes;
-	if (tally->chain + 1 < window_samples)
+	if (++direction->chain < window_samples)
 		return;
 	rate = (double)direction->window_bytes * 1e9 / (double)tally->window_ns;
 	if (!(direction->worst_minute <= rate)) /* NAN gives way */
@@ -277,12 +285,12 @@ static void add_counted(const struct summary *summary, struct tally *tally, cons
 	tally->to_ms = tally->last_counted_ms = sample->t_ms;
 }
 
-/* NAN is not kept: commits of a workload without. */
+/* NAN is not kept: commits of a workload without, a direction that a log does not tell. */
 static int keep_values(struct values *lists, const struct sample *sample)
 {
 	double elapsed_ns = (double)sample->elapsed_ns;
-	const double values[QUANTITY_COUNT] = { (double)sample->write_bytes * 1e9 / elapsed_ns,
-		(double)sample->read_bytes * 1e9 / elapsed_ns, known(sample->commits) * 1e9 / elapsed_ns,
+	const double values[QUANTITY_COUNT] = { known(sample->write_bytes) * 1e9 / elapsed_ns,
+		known(sample->read_bytes) * 1e9 / elapsed_ns, known(sample->commits) * 1e9 / elapsed_ns,
 		known(sample->commit_p50_ns), known(sample->commit_p99_ns) };
 	int rc = 0;
 
@@ -413,7 +421,7 @@ static void read_part(const struct tally *tally, const struct values *counted, c
 		pairs[i] = (struct pair){ &counted[i], limited ? &limited[i] : NULL };
 	*out = (struct summary_part){
 		.samples = tally->samples,
-		.stalled_s = tally->samples ? (double)tally->stalled_ns / 1e9 : NAN,
+		.stalled_s = tally->knows_stalls ? (double)tally->stalled_ns / 1e9 : NAN,
 		.lat_p99_ns = hist_percentile_ns(&tally->hist, 99),
 		.lat_p9999_ns = hist_percentile_ns(&tally->hist, 99.99),
 		.median_commits_per_s = nearest_rank(pairs[COMMIT_RATE], 50),

@@ -3,6 +3,7 @@
  * coefficient of variation, worst minute. Zeros count; paused, down, absent, partial, host-limited, filling
  * and verifying samples do not, and their share is told. Arithmetic only. One thread.
  *
+ * A sample that knows only one direction counts for that one: an import may not tell reads.
  * A sample's rate is its bytes over the time it really covered. mean is all bytes over all time; cv is the
  * population deviation of the rates over their own mean. worst_minute is the lowest rate over consecutive
  * samples that count, as many as make a minute (one when the interval is a minute or more). stalled_s is
@@ -45,7 +46,7 @@ struct summary_host {
 struct summary_part {
 	uint64_t samples; /* that count */
 	struct summary_rates write, read;
-	double stalled_s;		   /* time in stalls of 1 s or more */
+	double stalled_s; /* time in stalls of 1 s or more; NAN when no sample knows of stalls */
 	uint64_t lat_p99_ns, lat_p9999_ns; /* over all samples that count, from the merged histograms */
 	double median_commits_per_s;	   /* NAN without commits */
 	double median_commit_p50_ns, median_commit_p99_ns; /* medians of the samples' percentiles */

@@ -25,3 +25,9 @@ unit_programs += tests/unit/test_client
 tests_unit_test_client_SOURCES = tests/unit/test_client.c $(archive_fixture)
 tests_unit_test_client_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_client_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_foreign
+tests_unit_test_foreign_SOURCES = tests/unit/test_foreign.c tests/unit/tree_fixture.c tests/unit/tree_fixture.h
+tests_unit_test_foreign_CPPFLAGS = $(AM_CPPFLAGS) -DSHARED_DATA='"$(abs_top_srcdir)/../shared/data"'
+tests_unit_test_foreign_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_foreign_LDADD = $(LDADD) $(CMOCKA_LIBS)
