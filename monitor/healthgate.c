@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "prober.h"
 #include "target/guard.h"
 #include "target/inventory.h"
@@ -52,19 +53,23 @@ int healthgate_judge(const struct reading *reading, bool has_budget, char *why)
 
 static int read_and_judge(const struct config_drive *drive, const struct blockdev *disk, char *why)
 {
-	char node[48], type[64];
-	enum prober_way way = prober_way_of(drive->probe, disk, type, sizeof(type));
+	struct reading_memory memory = { 0 };
+	struct prober_question question = { 0 };
 	struct reading reading;
 	int rc;
 
-	(void)snprintf(node, sizeof(node), "/dev/%s", disk->name);
+	text_copy(question.disk, sizeof(question.disk), disk->name);
+	question.way = prober_way_of(drive->probe, disk, question.type, sizeof(question.type));
 	reading_init(&reading);
-	rc = prober_read(way, node, type, &reading);
+	rc = prober_read(&question, &memory, &reading);
 	/* What libatasmart can't reach smartctl may. */
-	if (rc < 0 && way == PROBER_ATA && strcmp(drive->probe, "auto") == 0)
-		rc = prober_read(PROBER_SMARTCTL, node, "", &reading);
+	if (rc < 0 && question.way == PROBER_ATA && strcmp(drive->probe, "auto") == 0) {
+		question.way = PROBER_SMARTCTL;
+		rc = prober_read(&question, &memory, &reading);
+	}
 	rc = healthgate_judge(rc < 0 ? NULL : &reading, drive->write_budget_bytes > 0, why);
 	reading_fini(&reading);
+	reading_memory_fini(&memory);
 	return rc;
 }
 

@@ -26,6 +26,8 @@ struct prober {
 	struct prober_question question;
 	struct prober_answer answer;
 	bool is_asked, is_answered, quits;
+
+	struct reading_memory memory; /* the thread's own */
 };
 
 enum prober_way prober_way_of(const char *probe, const struct blockdev *disk, char *type, size_t type_size)
@@ -51,39 +53,40 @@ enum prober_way prober_way_of(const char *probe, const struct blockdev *disk, ch
 	return PROBER_NONE;
 }
 
-int prober_read(enum prober_way way, const char *node, const char *type, struct reading *out)
+int prober_read(const struct prober_question *question, struct reading_memory *memory, struct reading *out)
 {
-	switch (way) {
+	char node[48];
+
+	(void)snprintf(node, sizeof(node), "/dev/%s", question->disk);
+	switch (question->way) {
 	case PROBER_NVME:
-		return reading_read_nvme(node, out);
+		return reading_read_nvme_known(node, question->is_evidence, memory, out);
 	case PROBER_ATA:
-		return reading_read_ata(node, out);
+		return reading_read_ata_known(node, memory, out);
 	case PROBER_SMARTCTL:
-		return reading_read_smartctl(node, type, out);
+		return reading_read_smartctl_known(node, question->type, memory, out);
 	default:
 		return -ENOTSUP;
 	}
 }
 
-static void look(const struct prober_question *question, struct prober_answer *answer)
+static void look(struct prober *prober, const struct prober_question *question, struct prober_answer *answer)
 {
 	struct blockdev_counters counters;
 	uint64_t from_ns = clock_mono_ns();
-	char node[48];
 
-	(void)snprintf(node, sizeof(node), "/dev/%s", question->disk);
 	*answer = (struct prober_answer){
 		.question = *question, .rc = -ENOMEM, .disk_written_bytes = UINT64_MAX
 	};
+	if (blockdev_read_counters("", question->disk, &counters) == 0)
+		answer->disk_written_bytes = counters.write_bytes;
 	answer->reading = malloc(sizeof(*answer->reading));
 	if (answer->reading) {
 		reading_init(answer->reading);
-		answer->rc = prober_read(question->way, node, question->type, answer->reading);
+		answer->rc = prober_read(question, &prober->memory, answer->reading);
 		answer->reading->t_ms = clock_wall_ms();
 	}
 	answer->took_ns = clock_mono_ns() - from_ns;
-	if (blockdev_read_counters("", question->disk, &counters) == 0)
-		answer->disk_written_bytes = counters.write_bytes;
 }
 
 static void answer_drop(struct prober_answer *answer)
@@ -109,7 +112,7 @@ static void *prober_main(void *arg)
 		}
 		question = prober->question;
 		(void)pthread_mutex_unlock(&prober->lock);
-		look(&question, &answer);
+		look(prober, &question, &answer);
 		(void)pthread_mutex_lock(&prober->lock);
 		prober->answer = answer;
 		prober->is_answered = true;
@@ -163,6 +166,7 @@ bool prober_free(struct prober *prober, uint64_t timeout_ns)
 	}
 	(void)pthread_join(prober->thread, NULL);
 	answer_drop(&prober->answer);
+	reading_memory_fini(&prober->memory);
 	(void)pthread_mutex_destroy(&prober->lock);
 	(void)pthread_cond_destroy(&prober->has_work);
 	free(prober);

@@ -16,10 +16,11 @@ enum prober_way { PROBER_NONE, PROBER_NVME, PROBER_ATA, PROBER_SMARTCTL };
 
 struct prober_question {
 	enum prober_way way;
-	char disk[32]; /* kernel name */
-	char type[64]; /* of smartctl: "megaraid,3" */
-	char run[64];  /* comes back with the answer */
-	bool is_end;   /* likewise: the last reading of a run */
+	char disk[32];		    /* kernel name */
+	char type[64];		    /* of smartctl: "megaraid,3" */
+	char run[64];		    /* comes back with the answer */
+	uint64_t own_written_bytes; /* likewise: by the run, when it was asked */
+	bool is_evidence;	    /* at the start and the end of a run: with the error log */
 };
 
 struct prober_answer {
@@ -27,7 +28,7 @@ struct prober_answer {
 	int rc;			 /* 0 or -errno; reading->notes says why */
 	struct reading *reading; /* the taker frees it: reading_fini(), free() */
 	uint64_t took_ns;
-	uint64_t disk_written_bytes; /* the block device's counter right after; UINT64_MAX: not known */
+	uint64_t disk_written_bytes; /* the block device's counter right before; UINT64_MAX: not known */
 };
 
 struct prober;
@@ -35,8 +36,8 @@ struct prober;
 /* How @probe of the config ("auto", "nvme", "ata", "none", "smartctl:TYPE") reads the disk @disk; @type gets the TYPE. */
 enum prober_way prober_way_of(const char *probe, const struct blockdev *disk, char *type, size_t type_size);
 
-/* Read now, on the caller's thread: 0 or -errno with the reading's notes. @node: "/dev/sda". */
-int prober_read(enum prober_way way, const char *node, const char *type, struct reading *out);
+/* Read now, on the caller's thread: 0 or -errno with the reading's notes. @disk: kernel name. */
+int prober_read(const struct prober_question *question, struct reading_memory *memory, struct reading *out);
 
 /* @wake is called from the prober's thread when an answer is there. 0 or -errno. */
 int prober_new(void (*wake)(void *), void *wake_arg, struct prober **out);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -139,11 +140,34 @@ static bool is_armed(const struct drive *drive, int64_t after_ms, char *why)
 	       !claim.run[0] && claim.armed_ms > after_ms && drive_now_ms(drive) < claim.expires_ms;
 }
 
-static void begin_first(struct drive *drive)
+/* The service was killed between taking a claim over and recording its run: the drive is that run's, so it is begun. */
+static bool begin_unrecorded(struct drive *drive, struct journal *journal)
+{
+	struct run_record *known = malloc(sizeof(*known));
+	char why[CLAIM_WHY_MAX];
+	struct claim claim;
+	bool is_unrecorded = known && drive->config->device[0] &&
+			     claim_read(drive->soak->options.config->state_directory, drive->config->name,
+				     &claim, why) == 0 &&
+			     claim.run[0] && journal_get_run(journal, claim.run, known) == -ENOENT;
+
+	free(known);
+	if (!is_unrecorded)
+		return false;
+	course_reset(drive);
+	run_init(drive);
+	text_copy(drive->run.id, sizeof(drive->run.id), claim.run);
+	open_ask(drive);
+	return true;
+}
+
+static void begin_first(struct drive *drive, struct journal *journal)
 {
 	char why[CLAIM_WHY_MAX], reason[STATUS_TEXT_MAX];
 	bool armed;
 
+	if (begin_unrecorded(drive, journal))
+		return;
 	if (drive->config->start == START_AUTO) {
 		drive_begin_run(drive);
 		return;
@@ -155,11 +179,13 @@ static void begin_first(struct drive *drive)
 }
 
 /* A run that is over never starts again by itself; a new one may, where the user has armed the drive again. */
-static void begin_next(struct drive *drive)
+static void begin_next(struct drive *drive, struct journal *journal)
 {
 	char why[CLAIM_WHY_MAX], reason[STATUS_TEXT_MAX];
 	bool armed = is_armed(drive, drive->run.ended_ms, why);
 
+	if (begin_unrecorded(drive, journal))
+		return;
 	drive->has_run = true;
 	if (armed && drive->config->start == START_AUTO) {
 		drive_begin_run(drive);
@@ -251,7 +277,7 @@ void drive_begin(struct drive *drive, struct journal *journal)
 		rc = -ENOENT;
 	}
 	if (rc == -ENOENT) {
-		begin_first(drive);
+		begin_first(drive, journal);
 		return;
 	}
 	if (rc < 0) {
@@ -263,5 +289,5 @@ void drive_begin(struct drive *drive, struct journal *journal)
 	if (drive->run.progress.status == RUN_RUNNING || drive->run.progress.status == RUN_PAUSED)
 		resume_ask(drive, journal);
 	else
-		begin_next(drive);
+		begin_next(drive, journal);
 }

@@ -360,6 +360,7 @@ static void on_started(struct drive *drive, const struct keeper_reply *reply)
 	}
 	notes = engine_notes(reply->engine);
 	drive->job = JOB_RUNNING;
+	drive->had_engine = true;
 	sampler_attach(drive->sampler, reply->engine);
 	(void)snprintf(drive->run.engine, sizeof(drive->run.engine), "%s", engine_name(reply->engine));
 	if (notes[0])

@@ -126,8 +126,8 @@ static void carry_out(struct soak *soak, size_t index, size_t turn)
 	const enum pathgroup_work work = soak->members[index].work;
 
 	if (work == PATHGROUP_FILLS && turn != PATHGROUP_NONE && turn != index) {
-		/* One that is being stopped comes back to wait by itself, or is through. */
-		if (drive->job != JOB_STOPPING)
+		/* One that is being stopped comes back to wait by itself, or is through as one that is flushed. */
+		if (drive->job == JOB_RUNNING || drive->job == JOB_STARTING)
 			drive_halt(drive, RUN_ACT_FILL);
 	} else if (work == PATHGROUP_WANTS || work == PATHGROUP_FINISHED) {
 		drive->path.had_turn |= turn == index;

@@ -67,16 +67,17 @@ static const struct blockdev *disk_of(const struct drive *drive)
 	return facts->disk_count == 1 ? &facts->disks[0] : NULL;
 }
 
-static void ask(struct drive *drive, bool is_end)
+static void ask(struct drive *drive, bool is_evidence)
 {
 	struct health_watch *health = &drive->health;
-	struct prober_question question = { .way = health->way, .is_end = is_end };
+	struct prober_question question = { .way = health->way, .is_evidence = is_evidence };
 
 	if (health->way == PROBER_NONE)
 		return;
 	text_copy(question.disk, sizeof(question.disk), health->disk);
 	text_copy(question.type, sizeof(question.type), health->type);
 	text_copy(question.run, sizeof(question.run), drive->run.id);
+	question.own_written_bytes = drive->base_written_bytes + sampler_written_now(drive->sampler);
 	health->was_polling = true;
 	(void)prober_ask(health->prober, &question);
 }
@@ -96,7 +97,7 @@ void drive_begin_health(struct drive *drive)
 	health->failures = 0;
 	health->next_ns = clock_mono_ns() + interval_of(drive);
 	/* The drive as it was before the run, or before it goes on. */
-	ask(drive, false);
+	ask(drive, true);
 }
 
 static void recall_value(const char *key, const char *value, void *arg)
@@ -363,7 +364,7 @@ static void note_failure(struct drive *drive, const struct prober_answer *answer
 	if (health->way == PROBER_ATA && health->read_ms == INT64_MIN &&
 		strcmp(drive->config->probe, "auto") == 0) {
 		health->way = PROBER_SMARTCTL;
-		ask(drive, answer->question.is_end);
+		ask(drive, answer->question.is_evidence);
 		return;
 	}
 	if (health->failures == 0)

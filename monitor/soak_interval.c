@@ -2,6 +2,7 @@
 /* The end of an interval of one drive: its sample, and what that tells of the drive. */
 #include "soak_private.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 
 /* Between two flushes of the drive for the ledger's sake. */
 #define EPOCH_NS      (600 * NS_PER_S)
-#define FILL_FLUSH_NS (60 * NS_PER_S)
+#define FILL_FLUSH_NS (20 * NS_PER_S)
 /* How long a drive that went away may still look as if it were there. */
 #define GONE_NS (3 * NS_PER_S)
 /* Between two looks whether the target is still where it was. */
@@ -120,7 +121,7 @@ static enum sample_state state_of(const struct drive *drive, const struct sample
 		return SAMPLE_VERIFYING;
 	case PHASE_SOAK:
 	case PHASE_PROBE:
-		return sample->write_ios + sample->read_ios ? SAMPLE_MEASURED : SAMPLE_ZERO;
+		return has_io ? SAMPLE_MEASURED : drive->had_engine ? SAMPLE_ZERO : SAMPLE_PAUSED;
 	default:
 		return SAMPLE_PAUSED;
 	}
@@ -163,7 +164,19 @@ static void interval_end(struct drive *drive, int64_t t_ms, uint32_t flags)
 	drive->last_sample_ms = t_ms;
 	drive->interval_from_ns = now_ns;
 	drive->interval_phase = drive->run.progress.phase;
+	drive->had_engine = drive->job == JOB_RUNNING || drive->job == JOB_STOPPING;
 	drive->is_partial = false;
+}
+
+/* Of a block device these speak of the drive: one that was pulled out answers ENOSPC, and it is never "full"; a failed
+ * write or read on NVMe is ENODATA. */
+static const char *error_text(const struct drive *drive, int error)
+{
+	if (drive->config->device[0] && error == ENOSPC)
+		return "the drive takes no writes any more (ENOSPC)";
+	if (drive->config->device[0] && error == ENODATA)
+		return "the drive reports a media error (ENODATA)";
+	return strerror(error);
 }
 
 static void errors_note(struct drive *drive)
@@ -180,7 +193,7 @@ static void errors_note(struct drive *drive)
 	if (log_complaint_raise(&drive->error_complaint, clock_mono_ns(), &suppressed))
 		drive_event(drive, "error", EVENT_CRITICAL,
 			"%s error at byte %llu of the target: %s; %llu in this interval", error.what,
-			(unsigned long long)error.offset_bytes, strerror(error.error),
+			(unsigned long long)error.offset_bytes, error_text(drive, error.error),
 			(unsigned long long)more);
 	do
 		drive->last_error = error.error;
@@ -205,7 +218,7 @@ static void errors_limit(struct drive *drive)
 		return;
 	(void)snprintf(reason, sizeof(reason), "%llu I/O errors are more than max-errors %llu; the last: %s",
 		(unsigned long long)errors, (unsigned long long)drive->config->max_errors,
-		drive->last_error ? strerror(drive->last_error) : "before the restart");
+		drive->last_error ? error_text(drive, drive->last_error) : "before the restart");
 	drive_fail(drive, reason);
 }
 

@@ -9,42 +9,40 @@
 
 #include "base/clock.h"
 #include "base/flat.h"
-#include "base/units.h"
 
 #define WINDOW_NS ((uint64_t)PATHGROUP_ALONE_S * NS_PER_S)
 /* Figures of less are no reason for a badge. */
 #define LEAST_NS (WINDOW_NS / 6)
+/* A turn lasts at most that many times as long as it should. */
+#define TURN_FACTOR_MAX 3
 
 /* How the object begins that is kept behind the others of the host. */
 #define RECORD_KEY ",\"shared_path\":"
 
 struct verdict {
-	double alone_share; /* NAN: not known */
-	double link_share;
-	double sum_bytes_per_s; /* of all that filled together; NAN unless all have a figure */
-	uint64_t link_bytes_per_s;
-	char with[256]; /* the others, for people */
+	struct pathgroup_figures figures;
+	char with[256];
 	char badge[STATUS_TEXT_MAX];
 };
 
-static bool is_known(const struct pathgroup_rate *rate)
-{
-	return rate->elapsed_ns >= LEAST_NS;
-}
-
 void path_note_sample(struct drive *drive)
 {
+	const uint64_t interval_ns = drive->soak->options.config->sample_interval_ns;
 	struct path_watch *watch = &drive->path;
 	struct pathgroup_rate *rate = watch->mode == PATH_ALONE ? &watch->alone : &watch->together;
 	bool is_taken = watch->mode != PATH_MIXED && watch->is_whole && rate->elapsed_ns < WINDOW_NS &&
 			drive->sample.state == SAMPLE_FILLING && !(drive->sample.flags & SAMPLE_FLAG_PARTIAL);
 
 	watch->is_whole = true;
-	if (!is_taken)
-		return;
-	rate->bytes += drive->sample.write_bytes;
-	rate->elapsed_ns += drive->sample.elapsed_ns;
-	watch->is_measured |= watch->alone.elapsed_ns >= WINDOW_NS;
+	if (is_taken) {
+		rate->bytes += drive->sample.write_bytes;
+		rate->elapsed_ns += drive->sample.elapsed_ns;
+	}
+	/* Where hardly an interval is whole, the others wait no longer for one that is. */
+	if (watch->had_turn && watch->waiting == RUN_ACT_NONE && drive->run.progress.status == RUN_RUNNING)
+		watch->turn_ns += drive->sample.elapsed_ns;
+	watch->is_measured |= watch->alone.elapsed_ns >= WINDOW_NS ||
+			      watch->turn_ns >= TURN_FACTOR_MAX * (WINDOW_NS + interval_ns);
 }
 
 /* Did both fill at the same time, or, of those that never filled together, are both there? */
@@ -76,7 +74,7 @@ static void record_put(struct drive *drive, const struct verdict *verdict)
 	json_array_close(&json);
 	json_put_double(&json, "alone_bytes_per_s", pathgroup_bytes_per_s(&drive->path.alone));
 	json_put_double(&json, "together_bytes_per_s", pathgroup_bytes_per_s(&drive->path.together));
-	json_put_u64(&json, "link_bytes_per_s", verdict->link_bytes_per_s);
+	json_put_u64(&json, "link_bytes_per_s", verdict->figures.link_bytes_per_s);
 	json_put_string(&json, "badge", verdict->badge[0] ? verdict->badge : NULL);
 	json_object_close(&json);
 	text_add(&text, "}");
@@ -94,29 +92,23 @@ static void member_note(const char *key, const char *value, void *arg)
 		text_copy(drive->badge, sizeof(drive->badge), value);
 }
 
-static void record_note(const char *key, const char *value, void *arg)
-{
-	if (strcmp(key, "shared_path") == 0)
-		(void)flat_each(value, member_note, arg);
-}
-
 void path_keep_record(struct drive *drive, const char *host)
 {
 	const char *kept = strstr(drive->run.host_json, RECORD_KEY);
 	struct text text = TEXT_INIT;
 
 	text_add(&text, host);
-	if (kept && text.length) {
-		text.bytes[--text.length] = '\0';
-		text_add(&text, kept);
+	if (kept) {
+		/* It was measured before the service was started again, or said that it can't be. */
+		drive->path.is_measured = drive->path.is_concluded = true;
+		drive->badge[0] = '\0';
+		(void)flat_each(kept + strlen(RECORD_KEY), member_note, drive);
+		if (text.length && text.length + strlen(kept) < sizeof(drive->run.host_json)) {
+			text.bytes[--text.length] = '\0';
+			text_add(&text, kept);
+		}
 	}
 	text_keep(drive->run.host_json, sizeof(drive->run.host_json), &text);
-	if (!kept)
-		return;
-	/* It has been measured before the service was started again, or said that it can't be. */
-	drive->path.is_measured = drive->path.is_concluded = true;
-	drive->badge[0] = '\0';
-	(void)flat_each(drive->run.host_json, record_note, drive);
 }
 
 /* Of a path that the config names, only what all of it share has a link that all of it pass. */
@@ -135,13 +127,24 @@ static uint64_t link_of(const struct drive *drive)
 	return facts->shared_port[0] ? facts->shared_link_bytes_per_s : UINT64_MAX;
 }
 
+/* Figures of too little time say nothing. */
+static struct pathgroup_rate rate_known(const struct pathgroup_rate *rate)
+{
+	return rate->elapsed_ns >= LEAST_NS ? *rate : (struct pathgroup_rate){ 0 };
+}
+
+static double bytes_per_s_known(const struct drive *drive)
+{
+	const struct pathgroup_rate rate = rate_known(&drive->path.together);
+
+	return pathgroup_bytes_per_s(&rate);
+}
+
 static void company_read(const struct drive *drive, struct verdict *verdict)
 {
 	struct text with = TEXT_INIT;
 
-	verdict->sum_bytes_per_s = is_known(&drive->path.together)
-					   ? pathgroup_bytes_per_s(&drive->path.together)
-					   : NAN;
+	verdict->figures.sum_bytes_per_s = bytes_per_s_known(drive);
 	for (size_t i = 0; i < drive->soak->drive_count; i++) {
 		const struct drive *other = &drive->soak->drives[i];
 
@@ -149,54 +152,39 @@ static void company_read(const struct drive *drive, struct verdict *verdict)
 			continue;
 		text_addf(&with, "%s%s", with.length ? ", " : "", other->config->name);
 		/* What one wrote beside fewer, before this one came, is no part of the sum. */
-		verdict->sum_bytes_per_s += other->path.is_due && is_known(&other->path.together)
-						    ? pathgroup_bytes_per_s(&other->path.together)
-						    : NAN;
+		verdict->figures.sum_bytes_per_s += other->path.is_due ? bytes_per_s_known(other) : NAN;
 	}
 	text_keep(verdict->with, sizeof(verdict->with), &with);
 }
 
-static void badge_make(const struct drive *drive, struct verdict *verdict)
-{
-	const char *path = drive_path_name(drive);
-	char alone[UNITS_TEXT_MAX], together[UNITS_TEXT_MAX], sum[UNITS_TEXT_MAX];
-	struct text text = TEXT_INIT;
-
-	units_print_rate_rounded(pathgroup_bytes_per_s(&drive->path.alone), alone);
-	units_print_rate_rounded(pathgroup_bytes_per_s(&drive->path.together), together);
-	units_print_rate_rounded(verdict->sum_bytes_per_s, sum);
-	if (pathgroup_is_slowed(verdict->alone_share))
-		text_addf(&text, "shares %s with %s: fills at %.0f %% of what it does alone (%s of %s)", path,
-			verdict->with, verdict->alone_share * 100, together, alone);
-	if (pathgroup_is_link_full(verdict->sum_bytes_per_s, verdict->link_bytes_per_s))
-		text_addf(&text,
-			"%sthe drives of %s write %s together, %.0f %% of its link: the link may be the "
-			"limit",
-			text.length ? "; " : "", path, sum, verdict->link_share * 100);
-	text_keep(verdict->badge, sizeof(verdict->badge), &text);
-}
-
 static void verdict_make(const struct drive *drive, struct verdict *verdict)
 {
-	*verdict = (struct verdict){ .alone_share = NAN, .link_bytes_per_s = link_of(drive) };
+	*verdict = (struct verdict){
+		.figures = {
+			.path = drive_path_name(drive),
+			.with = verdict->with,
+			.alone = rate_known(&drive->path.alone),
+			.together = rate_known(&drive->path.together),
+			.link_bytes_per_s = link_of(drive),
+		},
+	};
 	company_read(drive, verdict);
-	if (is_known(&drive->path.alone) && is_known(&drive->path.together))
-		verdict->alone_share = pathgroup_alone_share(&drive->path.alone, &drive->path.together);
-	verdict->link_share = verdict->sum_bytes_per_s / (double)verdict->link_bytes_per_s;
-	badge_make(drive, verdict);
+	pathgroup_badge(&verdict->figures, verdict->badge, sizeof(verdict->badge));
 }
 
 static void conclude(struct drive *drive, const struct verdict *verdict)
 {
+	const double share = pathgroup_alone_share(&verdict->figures.alone, &verdict->figures.together);
+
 	drive->path.is_concluded = true;
 	text_copy(drive->badge, sizeof(drive->badge), verdict->badge);
 	if (verdict->badge[0])
 		drive_event(drive, "note", EVENT_WARNING, "%s", verdict->badge);
-	else if (!isnan(verdict->alone_share))
+	else if (!isnan(share))
 		drive_event(drive, "note", EVENT_INFO,
 			"shares %s with %s, which takes nothing from it: fills at %.0f %% of what it does "
 			"alone",
-			drive_path_name(drive), verdict->with, verdict->alone_share * 100);
+			verdict->figures.path, verdict->with, share * 100);
 	record_put(drive, verdict);
 }
 
@@ -247,7 +235,7 @@ void soak_judge_paths(struct soak *soak)
 
 void path_give_up(struct drive *drive, const struct drive *blocker)
 {
-	struct verdict verdict = { .link_bytes_per_s = link_of(drive) };
+	struct verdict verdict = { .figures = { .link_bytes_per_s = link_of(drive) } };
 
 	drive->path.is_measured = drive->path.is_concluded = true;
 	if (blocker->run.progress.phase == PHASE_FILL)

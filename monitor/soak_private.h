@@ -93,6 +93,7 @@ struct path_watch {
 	bool had_turn;	    /* has filled alone, or is about to */
 	bool is_measured;   /* alone, or never will be */
 	bool is_concluded;  /* the run's record says what came of it */
+	uint64_t turn_ns;   /* since it began to fill alone */
 	bool is_due;	    /* is being concluded */
 	uint64_t ending_ns; /* since when its fill is being stopped or flushed; 0 */
 	struct pathgroup_rate alone, together;
@@ -146,6 +147,7 @@ struct drive {
 	uint64_t interval_from_ns; /* monotonic */
 	uint64_t phase_from_ns;	   /* since when time counts for the phase */
 	enum run_phase interval_phase;
+	bool had_engine; /* in the interval: else nothing could complete */
 	bool is_partial;
 	struct sample sample; /* the last one taken */
 	double fill_bytes_per_s;

@@ -71,6 +71,13 @@ static const struct {
 	[READING_LIFETIME_ENERGY_WH] = { "lifetime_energy_wh", false },
 	[READING_MEDIA_READ_BYTES] = { "media_read_bytes", false },
 	[READING_ENDURANCE_ESTIMATE_BYTES] = { "endurance_estimate_bytes", false },
+	[READING_HOST_PAGES] = { "host_pages", false },
+	[READING_MEDIA_PAGES] = { "media_pages", false },
+	[READING_PROGRAM_FAILS] = { "program_fails", false },
+	[READING_ERASE_FAILS] = { "erase_fails", false },
+	[READING_FAILED_THRESHOLDS] = { "failed_thresholds", false },
+	[READING_ROTATION_RPM] = { "rotation_rpm", false },
+	[READING_LOGICAL_BLOCK_BYTES] = { "logical_block_bytes", false },
 };
 
 void reading_init(struct reading *reading)

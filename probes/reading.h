@@ -59,6 +59,13 @@ enum reading_field {
 	READING_LIFETIME_ENERGY_WH,
 	READING_MEDIA_READ_BYTES,
 	READING_ENDURANCE_ESTIMATE_BYTES, /* what the drive says that it will bear in all */
+	READING_HOST_PAGES,  /* programmed for the host, of a size that the drive does not tell */
+	READING_MEDIA_PAGES, /* programmed in all; their ratio is the write amplification */
+	READING_PROGRAM_FAILS,
+	READING_ERASE_FAILS,
+	READING_FAILED_THRESHOLDS, /* attributes that announce a failure, at or below their threshold */
+	READING_ROTATION_RPM,	   /* 0: solid state */
+	READING_LOGICAL_BLOCK_BYTES,
 	READING_FIELD_COUNT
 };
 
@@ -175,6 +182,10 @@ struct reading_memory {
 	uint32_t refused; /* a bit a page */
 	uint32_t listed;  /* a bit a page that the drive says it has */
 	bool has_list;
+	uint8_t ata_way; /* of access: 1 + the one that worked last, or is to be tried next; 0: try all */
+	uint8_t ata_failures;	  /* of it, one after the other */
+	int child;		  /* a smartctl that was killed and still waits for the drive */
+	bool has_statistics;	  /* the drive's own statistics count what the host wrote */
 	struct reading_job *hung; /* a reading that was given up, its command still with the drive */
 };
 
@@ -184,7 +195,11 @@ void reading_memory_fini(struct reading_memory *memory);
 int reading_read_nvme_known(
 	const char *node, bool wants_error_log, struct reading_memory *memory, struct reading *out);
 int reading_read_ata(const char *node, struct reading *out); /* "/dev/sda" */
+/* The same, with the way of access that worked before; -EBUSY as above. */
+int reading_read_ata_known(const char *node, struct reading_memory *memory, struct reading *out);
 int reading_read_smartctl(
 	const char *node, const char *type, struct reading *out); /* type: "megaraid,3"; "" auto */
+int reading_read_smartctl_known(
+	const char *node, const char *type, struct reading_memory *memory, struct reading *out);
 
 #endif

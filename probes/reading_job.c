@@ -175,3 +175,32 @@ void reading_job_release(struct reading_job *job)
 	(void)pthread_mutex_lock(&job->lock);
 	leave(job);
 }
+
+void reading_memory_fini(struct reading_memory *memory)
+{
+	reading_job_release(memory->hung);
+	memory->hung = NULL;
+}
+
+bool reading_memory_is_hung(struct reading_memory *memory)
+{
+	if (!memory || !memory->hung)
+		return false;
+	if (!reading_job_is_over(memory->hung))
+		return true;
+	reading_memory_fini(memory);
+	return false;
+}
+
+void reading_memory_keep(
+	struct reading_memory *memory, struct reading_job *job, const struct reading_memory *learnt)
+{
+	const bool is_over = reading_job_is_over(job);
+
+	if (memory && is_over)
+		*memory = *learnt;
+	if (memory && !is_over)
+		memory->hung = job;
+	else
+		reading_job_release(job);
+}

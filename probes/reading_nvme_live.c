@@ -309,33 +309,10 @@ static int task_main(struct reading_job *job, void *arg)
 	return read_pages(job, task);
 }
 
-/* What the task learnt, or the job that is still at it. */
-static void remember(struct reading_memory *memory, struct reading_job *job, const struct task *task)
-{
-	bool is_over = reading_job_is_over(job);
-
-	if (memory && is_over)
-		*memory = task->memory;
-	if (memory && !is_over)
-		memory->hung = job;
-	else
-		reading_job_release(job);
-}
-
-static bool is_hung(struct reading_memory *memory)
-{
-	if (!memory || !memory->hung)
-		return false;
-	if (!reading_job_is_over(memory->hung))
-		return true;
-	reading_memory_fini(memory);
-	return false;
-}
-
 int reading_nvme_by_port(const struct reading_nvme_port *port, uint32_t nsid, bool wants_error_log,
 	unsigned deadline_ms, struct reading_memory *memory, struct reading *out)
 {
-	struct task *task = is_hung(memory) ? NULL : calloc(1, sizeof(*task));
+	struct task *task = reading_memory_is_hung(memory) ? NULL : calloc(1, sizeof(*task));
 	struct reading_job *job;
 	int rc;
 
@@ -357,16 +334,10 @@ int reading_nvme_by_port(const struct reading_nvme_port *port, uint32_t nsid, bo
 	out->t_ms = clock_wall_ms();
 	if (!job)
 		return rc;
-	remember(memory, job, task);
+	reading_memory_keep(memory, job, &task->memory);
 	if (rc == -ETIMEDOUT) {
 		reading_note(out, "no answer within %u ms", deadline_ms);
 		rc = out->page_count ? 0 : rc;
 	}
 	return rc;
-}
-
-void reading_memory_fini(struct reading_memory *memory)
-{
-	reading_job_release(memory->hung);
-	memory->hung = NULL;
 }

@@ -13,6 +13,10 @@ unsigned __int128 reading_le128(const uint8_t *bytes);
 /* @count units; ends at the largest number of 128 bits, with a note. */
 void reading_set_bytes(
 	struct reading *reading, enum reading_field field, unsigned __int128 count, uint64_t unit_bytes);
+/* A counter of bytes written, READING_HOST_WRITTEN_RAW or READING_MEDIA_WRITTEN_RAW, with its unit (0: not known) and,
+ * when that is sure and the sum possible, the bytes. */
+void reading_set_written(struct reading *reading, enum reading_field raw, uint64_t count, uint64_t unit_bytes,
+	bool is_doubtful);
 bool reading_is_uniform(const uint8_t *bytes, size_t length, uint8_t value);
 
 /* A reading under a deadline. The kernel can't be told to give up a command sooner without harm (a timeout on the admin
@@ -33,6 +37,12 @@ int reading_job_run(int (*work)(struct reading_job *job, void *arg), void *arg, 
 	unsigned deadline_ms, struct reading *out, struct reading_job **started);
 bool reading_job_is_over(struct reading_job *job);
 void reading_job_release(struct reading_job *job); /* NULL is fine */
+
+/* An earlier reading has still not come back; NULL: none is known of. */
+bool reading_memory_is_hung(struct reading_memory *memory);
+/* After reading_job_run(): what its work learnt, or the job that is still at it. @memory may be NULL. */
+void reading_memory_keep(
+	struct reading_memory *memory, struct reading_job *job, const struct reading_memory *learnt);
 
 /* One command to an NVMe drive: 0; > 0 the drive's status; -errno. The fields are those of the command. */
 struct reading_nvme_log {

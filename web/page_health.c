@@ -85,7 +85,7 @@ static void add_value(struct text *body, const char *label, size_t row, double v
 	else if (shown[row].kind == SHOWN_BYTES && value >= 0)
 		units_print_bytes_rounded(value, text);
 	else
-		(void)snprintf(text, sizeof(text), is_change ? "%+.0f" : "%.0f", value);
+		(void)snprintf(text, sizeof(text), is_change && value != 0 ? "%+.0f" : "%.0f", value);
 	if (text[0])
 		page_add_cell(body, label, text, "");
 }
@@ -126,6 +126,7 @@ static void add_endurance(struct text *body, const struct health_endurance *endu
 	if (endurance->unit.bytes)
 		(void)snprintf(unit, sizeof(unit), "%llu bytes", (unsigned long long)endurance->unit.bytes);
 	text_addf(body,
+		"<p class=\"small mute\">What this run did to the drive, as far as its counters can tell.</p>"
 		"<table class=\"kv\"><thead><tr><th scope=\"col\">Endurance</th><th "
 		"scope=\"col\">Value</th><th "
 		"scope=\"col\">How</th></tr></thead><tbody><tr><th scope=\"row\">Unit of the drive's write "

@@ -433,6 +433,8 @@ static void add_quality(
 	add_figure(table, "p99.99 latency", "ms", number);
 	number_print((double)part->samples, 0, number);
 	add_figure(table, "Samples", "n", number);
+	number_print(figures->health_poll_cost_pct, 2, number);
+	add_figure(table, "Cost of reading health", "%", number);
 	number_print(figures->gap_pct, 1, number);
 	add_figure(table, "Left out: gap", "%", number);
 	number_print(figures->host_limited_pct, 1, number);

@@ -14,6 +14,7 @@ struct points {
 	size_t count, room;
 	uint64_t stated_unit_bytes;
 	uint32_t logical_block_bytes;
+	bool is_nvme; /* whose unit the standard states */
 };
 
 static uint64_t column_count(sqlite3_stmt *statement, int column)
@@ -37,7 +38,8 @@ static const char points_sql[] =
 	" json_extract(fields, '$.percent_used'), json_extract(fields, '$." HEALTH_DISK_WRITTEN "'),"
 	" json_extract(fields, '$." HEALTH_OWN_WRITTEN "'), json_extract(fields, '$." HEALTH_READ_MS "'),"
 	" json_extract(fields, '$.host_written_unit_bytes'), json_extract(fields, '$." HEALTH_LOGICAL_BLOCK
-	"')"
+	"'),"
+	" json_extract(fields, '$.source') LIKE 'nvme%'"
 	" FROM health WHERE run = ?1 ORDER BY t_ms";
 
 static int point_add(struct points *points, sqlite3_stmt *statement)
@@ -62,6 +64,7 @@ static int point_add(struct points *points, sqlite3_stmt *statement)
 		points->stated_unit_bytes = stated;
 	if (block != UINT64_MAX)
 		points->logical_block_bytes = (uint32_t)block;
+	points->is_nvme |= sqlite3_column_int(statement, 11) != 0;
 	if (points->count == points->room) {
 		size_t room = points->room ? points->room * 2 : 256;
 		struct endurance_point *list = realloc(points->list, room * sizeof(*list));
@@ -110,10 +113,23 @@ static double mean_rate(const struct points *points)
 	       (double)(last->t_ms - first->t_ms);
 }
 
+/* What another disk's health says of life is nothing about this one. */
+static void disown(struct health_endurance *out)
+{
+	struct endurance_interval *const intervals[] = { &out->waf, &out->percent_per_tb, &out->bytes_left,
+		&out->seconds_left };
+
+	for (size_t i = 0; i < sizeof(intervals) / sizeof(intervals[0]); i++) {
+		intervals[i]->value = intervals[i]->low = intervals[i]->high = NAN;
+		text_copy(intervals[i]->how, sizeof(intervals[i]->how), "the health may be another disk's");
+	}
+}
+
 static void judge(const struct points *points, struct health_endurance *out)
 {
 	const struct endurance_point *list = points->list;
 	size_t count = points->count;
+	uint64_t unit_bytes;
 
 	out->readings = count;
 	out->first_percent_used = out->last_percent_used = NAN;
@@ -125,11 +141,17 @@ static void judge(const struct points *points, struct health_endurance *out)
 		out->last_percent_used = list[i].percent_used;
 	}
 	endurance_find_unit(list, count, points->logical_block_bytes, points->stated_unit_bytes, &out->unit);
-	endurance_waf(list, count, out->unit.bytes, PHASE_COUNT, &out->waf);
+	/* Until it is measured, one that the standard states is as good. */
+	unit_bytes = out->unit.bytes;
+	if (!unit_bytes && points->is_nvme && out->unit.stated == ENDURANCE_UNCHECKED)
+		unit_bytes = points->stated_unit_bytes;
+	endurance_waf(list, count, unit_bytes, PHASE_COUNT, &out->waf);
 	for (int phase = 0; phase < PHASE_COUNT; phase++)
-		endurance_waf(list, count, out->unit.bytes, (enum run_phase)phase, &out->phase_waf[phase]);
-	endurance_life(list, count, out->unit.bytes, &out->percent_per_tb, &out->bytes_left);
+		endurance_waf(list, count, unit_bytes, (enum run_phase)phase, &out->phase_waf[phase]);
+	endurance_life(list, count, unit_bytes, &out->percent_per_tb, &out->bytes_left);
 	endurance_life_at(&out->bytes_left, mean_rate(points), &out->seconds_left);
+	if (out->unit.foreign)
+		disown(out);
 }
 
 int health_endurance_read(struct journal *journal, const char *run, struct health_endurance *out)

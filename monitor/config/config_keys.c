@@ -161,7 +161,7 @@ const struct config_key config_keys[] = {
 	{ CONFIG_DRIVE, "max-temperature", CONFIG_TEMPERATURE, .min = "30C", .max = "120C",
 		.fallback = "auto",
 		.absent = "auto", DRIVE(max_temp_c), .json = "max_temp_c",
-		.doc = "Pauses the run above it; auto is the drive's own critical temperature, "
+		.doc = "Pauses the run from there on; auto is the drive's own critical temperature, "
 		       "else 85C for NVMe and 70C for SATA." },
 	{ CONFIG_DRIVE, "rated-tbw", CONFIG_BYTES, .min = "1GB", .max = "1048576TiB", .fallback = "",
 		.absent = "",
@@ -199,7 +199,8 @@ const struct config_key config_keys[] = {
 		.doc = "A name for people, shown instead of the title." },
 	{ CONFIG_DRIVE, "group", CONFIG_TEXT, .fallback = "", .absent = "", DRIVE(group),
 		.allowed = "a text of at most 128 bytes", .text_wrong = config_rules_label, .json = "group",
-		.doc = "Drives of one group share an adapter or an upstream port." },
+		.doc = "Drives of one group share an adapter or an upstream port: each fills a minute alone, "
+		       "then all together. Without it the port that PCI drives share is found." },
 	{ CONFIG_DRIVE, "start", CONFIG_CHOICE, .choices = start_names, .fallback = "auto",
 		DRIVE(start), .json = "start",
 		.doc = "Starts the run with the service, or by hand with drivesoak start." },

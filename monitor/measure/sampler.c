@@ -131,6 +131,12 @@ void sampler_take(struct sampler *sampler, uint64_t elapsed_ns, struct sample *o
 	memset(pending, 0, sizeof(*pending));
 }
 
+uint64_t sampler_written_now(struct sampler *sampler)
+{
+	collect(sampler);
+	return sampler->sums.write_bytes;
+}
+
 struct sampler_sums sampler_get_sums(const struct sampler *sampler)
 {
 	return sampler->sums;

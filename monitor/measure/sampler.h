@@ -29,6 +29,8 @@ void sampler_take(struct sampler *sampler, uint64_t elapsed_ns, struct sample *o
 struct sampler_sums {
 	uint64_t write_bytes, read_bytes, errors;
 };
+/* Bytes written until this moment, by all engines so far. */
+uint64_t sampler_written_now(struct sampler *sampler);
 struct sampler_sums sampler_get_sums(const struct sampler *sampler);
 
 #endif

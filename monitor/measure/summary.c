@@ -44,6 +44,9 @@ struct weighted {
 	double sum, weight;
 };
 
+/* Fewer samples with a reading tell nothing of its cost. */
+#define POLLED_LEAST 10
+
 struct summary {
 	uint32_t interval_s;
 	unsigned window_samples; /* that make a minute */
@@ -52,6 +55,10 @@ struct summary {
 	uint64_t soak_ns, gap_ns, host_limited_ns;
 	int64_t last_ms;
 	struct weighted delay, steal, throttled, lat, device_lat; /* of host-limited samples */
+	struct {
+		double bytes, ns;
+		uint64_t samples;
+	} polled, quiet; /* samples with and without a health reading */
 };
 
 static void tally_init(struct tally *tally)
@@ -139,6 +146,35 @@ static void add_time(struct summary *summary, const struct sample *sample)
 		summary->gap_ns += span - usual;
 	if (sample->flags & SAMPLE_FLAG_HOST_LIMIT)
 		summary->host_limited_ns += span < usual ? span : usual;
+}
+
+static void add_poll(struct summary *summary, const struct sample *sample)
+{
+	const bool is_polled = sample->flags & SAMPLE_FLAG_HEALTH_POLL;
+	const double bytes = (double)sample->write_bytes + (double)sample->read_bytes;
+
+	if (is_polled) {
+		summary->polled.bytes += bytes;
+		summary->polled.ns += (double)sample->elapsed_ns;
+		summary->polled.samples++;
+	} else {
+		summary->quiet.bytes += bytes;
+		summary->quiet.ns += (double)sample->elapsed_ns;
+		summary->quiet.samples++;
+	}
+}
+
+/* What the samples with a reading have less than the others, spread over all. */
+static double poll_cost_pct(const struct summary *summary)
+{
+	double polled, quiet;
+
+	if (summary->polled.samples < POLLED_LEAST || summary->quiet.samples < POLLED_LEAST ||
+		!summary->quiet.bytes)
+		return NAN;
+	polled = summary->polled.bytes / summary->polled.ns;
+	quiet = summary->quiet.bytes / summary->quiet.ns;
+	return 100 * (1 - polled / quiet) * summary->polled.ns / (summary->polled.ns + summary->quiet.ns);
 }
 
 static void add_weighted(struct weighted *mean, double value, double weight)
@@ -278,8 +314,10 @@ int summary_add(struct summary *summary, const struct sample *sample)
 	add_host(summary, sample);
 	if (summary_counts(sample))
 		add_counted(summary, &summary->window, sample);
-	if (summary_counts_whole(sample))
+	if (summary_counts_whole(sample)) {
 		add_counted(summary, &summary->whole, sample);
+		add_poll(summary, sample);
+	}
 	summary->last_ms = sample->t_ms;
 	return 0;
 }
@@ -415,6 +453,7 @@ void summary_read(struct summary *summary, struct summary_figures *out)
 	}
 	*out = (struct summary_figures){
 		.interval_s = summary->interval_s,
+		.health_poll_cost_pct = poll_cost_pct(summary),
 		.waf = NAN,
 		.percent_used_delta = NAN,
 		.host_limited_pct = share_pct(summary->host_limited_ns, summary->soak_ns),

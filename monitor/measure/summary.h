@@ -59,6 +59,9 @@ struct summary_figures {
 	double interval_s;
 	double host_limited_pct, gap_pct; /* of the soak's time */
 	struct summary_host host;
+	/* What reading the drive's health costs: throughput of the samples with a reading against the others, spread over
+	 * the soak; below 0 within the noise; NAN with too few. */
+	double health_poll_cost_pct;
 	double waf, percent_used_delta; /* of the health readings, by whoever has them; NAN */
 };
 

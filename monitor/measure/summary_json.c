@@ -126,5 +126,6 @@ void summary_json(const struct summary_figures *figures, struct json *json)
 	put_steady(json);
 	json_put_double(json, "waf", figures->waf);
 	json_put_double(json, "percent_used_delta", figures->percent_used_delta);
+	json_put_double(json, "health_poll_cost_pct", figures->health_poll_cost_pct);
 	json_object_close(json);
 }

@@ -25,7 +25,7 @@ void tick_start(struct tick *tick, int64_t interval_ms, uint64_t boot_ns, int64_
 		tick->held_ns = wall_ns - (last_ms + 1) * MS;
 		tick->offset_ns -= tick->held_ns;
 	}
-	tick->last_ms = tick_now_ms(tick, boot_ns);
+	tick->last_ms = tick->looked_ms = tick_now_ms(tick, boot_ns);
 	tick->next_ms = floor_to(tick->last_ms, interval_ms) + interval_ms;
 }
 
@@ -62,7 +62,7 @@ struct tick_answer tick_advance(
 		return answer;
 	answer.is_due = true;
 	answer.t_ms = floor_to(now_ms, tick->interval_ms);
-	if (answer.t_ms - tick->last_ms - elapsed_ms > tick->interval_ms / 2) {
+	if (now_ms - tick->looked_ms - elapsed_ms > tick->interval_ms / 2) {
 		answer.gap_to_ms = answer.t_ms - elapsed_ms;
 		if (answer.gap_to_ms <= tick->last_ms)
 			answer.gap_to_ms = tick->last_ms + 1;
@@ -70,6 +70,7 @@ struct tick_answer tick_advance(
 			answer.gap_to_ms = answer.t_ms - 1;
 	}
 	tick->last_ms = answer.t_ms;
+	tick->looked_ms = now_ms;
 	tick->next_ms = answer.t_ms + tick->interval_ms;
 	return answer;
 }

@@ -19,6 +19,7 @@ struct tick {
 	int64_t interval_ms;
 	int64_t offset_ns; /* the service's wall clock minus the boot clock */
 	int64_t last_ms;   /* the last stamp, or the start */
+	int64_t looked_ms; /* the service's clock at the last due tick, which may have been late */
 	int64_t next_ms;   /* end of the running interval, a multiple of the interval */
 	int64_t held_ns; /* how far the system's clock is behind (negative) while the old offset is kept; 0: it is not */
 };

@@ -3,6 +3,9 @@
 
 #include <math.h>
 
+#include "base/text.h"
+#include "base/units.h"
+
 static bool is_unmeasured(const struct pathgroup_member *member)
 {
 	return !member->is_measured && (member->work == PATHGROUP_FILLS || member->work == PATHGROUP_WANTS);
@@ -50,13 +53,25 @@ double pathgroup_alone_share(const struct pathgroup_rate *alone, const struct pa
 	return alone->bytes ? pathgroup_bytes_per_s(together) / pathgroup_bytes_per_s(alone) : NAN;
 }
 
-bool pathgroup_is_slowed(double alone_share)
+void pathgroup_badge(const struct pathgroup_figures *figures, char *text, size_t size)
 {
-	return alone_share < PATHGROUP_ALONE_SHARE_MIN;
-}
+	const double alone_share = pathgroup_alone_share(&figures->alone, &figures->together);
+	const double link_share = figures->link_bytes_per_s == UINT64_MAX
+					  ? NAN
+					  : figures->sum_bytes_per_s / (double)figures->link_bytes_per_s;
+	char alone[UNITS_TEXT_MAX], together[UNITS_TEXT_MAX], sum[UNITS_TEXT_MAX];
+	struct text words = TEXT_INIT;
 
-bool pathgroup_is_link_full(double sum_bytes_per_s, uint64_t link_bytes_per_s)
-{
-	return link_bytes_per_s != UINT64_MAX &&
-	       sum_bytes_per_s > PATHGROUP_LINK_SHARE_MAX * (double)link_bytes_per_s;
+	units_print_rate_rounded(pathgroup_bytes_per_s(&figures->alone), alone);
+	units_print_rate_rounded(pathgroup_bytes_per_s(&figures->together), together);
+	units_print_rate_rounded(figures->sum_bytes_per_s, sum);
+	if (alone_share < PATHGROUP_ALONE_SHARE_MIN)
+		text_addf(&words, "shares %s with %s: fills at %.0f %% of what it does alone (%s of %s)",
+			figures->path, figures->with, alone_share * 100, together, alone);
+	if (link_share > PATHGROUP_LINK_SHARE_MAX)
+		text_addf(&words,
+			"%sthe drives of %s write %s together, %.0f %% of its link: the link may be the "
+			"limit",
+			words.length ? "; " : "", figures->path, sum, link_share * 100);
+	text_keep(text, size, &words);
 }

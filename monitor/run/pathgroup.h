@@ -50,7 +50,15 @@ struct pathgroup_rate {
 double pathgroup_bytes_per_s(const struct pathgroup_rate *rate); /* NAN without time */
 /* NAN unless both are known. */
 double pathgroup_alone_share(const struct pathgroup_rate *alone, const struct pathgroup_rate *together);
-bool pathgroup_is_slowed(double alone_share);
-bool pathgroup_is_link_full(double sum_bytes_per_s, uint64_t link_bytes_per_s); /* UINT64_MAX: unknown */
+
+struct pathgroup_figures {
+	const char *path, *with; /* what is shared, and the others, for people */
+	struct pathgroup_rate alone, together;
+	double sum_bytes_per_s;	   /* of all together; NAN: unknown */
+	uint64_t link_bytes_per_s; /* UINT64_MAX: unknown */
+};
+
+/* What is worth a badge in words; "" when nothing is. */
+void pathgroup_badge(const struct pathgroup_figures *figures, char *text, size_t size);
 
 #endif

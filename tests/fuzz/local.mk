@@ -3,4 +3,5 @@
 fuzz_tests = tests/fuzz/run
 TESTS += $(fuzz_tests)
 dist_check_SCRIPTS += $(fuzz_tests)
-EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/fuzz_drive.c tests/fuzz/fuzz_foreign.c tests/fuzz/fuzz_nvme.c tests/data/fuzz
+EXTRA_DIST += tests/fuzz/fuzz.h tests/fuzz/fuzz_ata.c tests/fuzz/fuzz_drive.c tests/fuzz/fuzz_foreign.c \
+	tests/fuzz/fuzz_nvme.c tests/fuzz/fuzz_smartctl.c tests/data/fuzz

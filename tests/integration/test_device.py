@@ -163,6 +163,20 @@ def test_a_killed_run_goes_on_in_its_phase():
         assert service.stop() == 0
 
 
+def test_a_kill_at_any_moment_of_the_start_keeps_the_claim():
+    with device_service(rate="32MiB") as service:
+        service.arm()
+        for pause in range(12):
+            service.start(wait=False)
+            time.sleep(0.015 * pause)
+            service.kill()
+        service.start()
+        drive = service.wait_drive(lambda d: d["state"] in ("running", "failed") and d["phase"] != "prepare", 30, "the run")
+        assert drive["state"] == "running", drive
+        assert len(service.runs()) == 1, service.runs()
+        service.stop()
+
+
 def test_a_killed_fill_goes_on_where_it_was():
     with device_service(size_bytes=2048 * MIB, size="1900MiB", engine="libaio") as service:
         service.arm()

@@ -5,7 +5,7 @@
 import time
 
 from harness import (MIB, Service, assert_rrd_equals, assert_stamps_grow_on_the_interval, loop_filesystem, main,
-                     work_folder)
+                     wait_for, work_folder)
 
 
 def assert_one_story(service, downs):
@@ -17,8 +17,13 @@ def assert_one_story(service, downs):
         assert span["write_bytes"] is None and span["write_ios"] is None and span["lat_p99_ns"] is None, span
         assert span["elapsed_s"] > 0, span
     assert_rrd_equals(service, service.run_id(), samples, 1)
-    [record] = service.runs()
-    assert record["written_bytes"] == sum(s["write_bytes"] for s in samples if s["state"] != "down"), record
+
+    # The service goes on meanwhile: the two are asked one after the other until no sample falls between them.
+    def agree():
+        [record] = service.runs()
+        return record["written_bytes"] == sum(s["write_bytes"] for s in service.samples() if s["state"] != "down")
+
+    wait_for(agree, 10, "the record and its samples to agree")
     return samples
 
 

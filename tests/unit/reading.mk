@@ -19,3 +19,34 @@ tests_unit_test_decode_SOURCES = tests/unit/test_decode.c $(reading_fixture) $(t
 tests_unit_test_decode_CPPFLAGS = $(reading_cppflags)
 tests_unit_test_decode_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_decode_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_health
+tests_unit_test_health_SOURCES = tests/unit/test_health.c monitor/drivesoak_health.c $(reading_fixture)
+tests_unit_test_health_CPPFLAGS = $(reading_cppflags)
+tests_unit_test_health_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_health_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_attributes
+tests_unit_test_attributes_SOURCES = tests/unit/test_attributes.c $(reading_fixture)
+tests_unit_test_attributes_CPPFLAGS = $(reading_cppflags)
+tests_unit_test_attributes_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_attributes_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_reading_smartctl
+tests_unit_test_reading_smartctl_SOURCES = tests/unit/test_reading_smartctl.c tests/unit/recorded_smartctl.h \
+	$(reading_fixture)
+tests_unit_test_reading_smartctl_CPPFLAGS = $(reading_cppflags)
+tests_unit_test_reading_smartctl_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_reading_smartctl_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_reading_ata
+tests_unit_test_reading_ata_SOURCES = tests/unit/test_reading_ata.c $(reading_fixture)
+tests_unit_test_reading_ata_CPPFLAGS = $(reading_cppflags)
+tests_unit_test_reading_ata_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_reading_ata_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_reading_ata_live
+tests_unit_test_reading_ata_live_SOURCES = tests/unit/test_reading_ata_live.c $(reading_fixture)
+tests_unit_test_reading_ata_live_CPPFLAGS = $(reading_cppflags)
+tests_unit_test_reading_ata_live_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_reading_ata_live_LDADD = $(LDADD) $(CMOCKA_LIBS)

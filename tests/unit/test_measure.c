@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "archive_fixture.h"
+#include "base/clock.h"
 #include "engine/hist.h"
 #include "measure/sample_columns.h"
 #include "measure/status.h"
@@ -591,7 +592,7 @@ static void test_summary_json_has_all_names(void **state)
 		"\"steady\":{\"reached\":false,\"from_s\":null,\"lost_s\":null,\"round_s\":null,\"range_"
 		"pct\":null,"
 		"\"drift_pct\":null,\"why_not\":\"not settled: steady state is not judged by this version\"},"
-		"\"waf\":null,\"percent_used_delta\":null}");
+		"\"waf\":null,\"percent_used_delta\":null,\"health_poll_cost_pct\":null}");
 	text_fini(&text);
 }
 
@@ -649,9 +650,39 @@ static void test_status_is_copied_whole(void **state)
 	status_free(NULL);
 }
 
+static void test_the_cost_of_reading_health(void **state)
+{
+	struct summary *summary;
+	struct summary_figures figures;
+
+	(void)state;
+	assert_int_equal(summary_new(10, &summary), 0);
+	for (int i = 0; i < 120; i++) {
+		struct sample sample;
+
+		sample_init(&sample);
+		sample.state = SAMPLE_MEASURED;
+		sample.phase = PHASE_SOAK;
+		sample.t_ms = 1000000 + 10000 * (int64_t)i;
+		sample.elapsed_ns = 10 * NS_PER_S;
+		sample.flags = i % 6 == 3 ? SAMPLE_FLAG_HEALTH_POLL : 0;
+		/* One of six samples has a reading and 6 % less. */
+		sample.write_bytes = i % 6 == 3 ? 940000 : 1000000;
+		sample.write_ios = 100;
+		sample.read_bytes = sample.read_ios = 0;
+		assert_int_equal(summary_add(summary, &sample), 0);
+		summary_read(summary, &figures);
+		/* The tenth reading is in sample 57. */
+		assert_int_equal(isnan(figures.health_poll_cost_pct), i < 57);
+	}
+	assert_true(fabs(figures.health_poll_cost_pct - 1) < 0.001);
+	summary_free(summary);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_cost_of_reading_health),
 		cmocka_unit_test(test_states_and_flags_have_names),
 		cmocka_unit_test(test_columns_begin_as_documented),
 		cmocka_unit_test(test_rows_keep_every_digit),

@@ -118,34 +118,53 @@ static void test_a_course(void **state)
 	assert_int_equal(together_s, 20);
 }
 
+#define MIB		((uint64_t)1 << 20)
+#define SUM		1e9
+#define SLOWED(pct, of) "shares hba0 with b, c: fills at " pct " % of what it does alone (" of ")"
+#define FULL(sum, pct)                                                                                       \
+	"the drives of hba0 write " sum " together, " pct " % of its link: the link may be the limit"
+
 static void test_what_the_figures_say(void **state)
 {
 	static const struct {
 		struct pathgroup_rate alone, together;
+		double sum;
+		uint64_t link;
 		double share;
-		bool is_slowed;
+		const char *badge;
 	} rows[] = {
-		{ { 600, 60 * S }, { 600, 60 * S }, 1, false },
-		{ { 600, 60 * S }, { 570, 60 * S }, 0.95, false },
-		{ { 600, 60 * S }, { 569, 60 * S }, 569.0 / 600, true },
-		{ { 600, 60 * S }, { 100, 20 * S }, 0.5, true },
-		{ { 600, 60 * S }, { 0, 60 * S }, 0, true },
-		{ { 600, 60 * S }, { 0, 0 }, NAN, false },
-		{ { 0, 0 }, { 600, 60 * S }, NAN, false },
-		{ { 0, 60 * S }, { 600, 60 * S }, NAN, false },
+		{ { 6000 * MIB, 60 * S }, { 6000 * MIB, 60 * S }, SUM, UINT64_MAX, 1, "" },
+		{ { 6000 * MIB, 60 * S }, { 5700 * MIB, 60 * S }, SUM, UINT64_MAX, 0.95, "" },
+		{ { 6000 * MIB, 60 * S }, { 5640 * MIB, 60 * S }, SUM, UINT64_MAX, 0.94,
+			SLOWED("94", "94 MiB/s of 100 MiB/s") },
+		/* a fill that ended before its time */
+		{ { 6000 * MIB, 60 * S }, { 1000 * MIB, 20 * S }, SUM, UINT64_MAX, 0.5,
+			SLOWED("50", "50 MiB/s of 100 MiB/s") },
+		{ { 6000 * MIB, 60 * S }, { 0, 60 * S }, SUM, UINT64_MAX, 0,
+			SLOWED("0", "0 B/s of 100 MiB/s") },
+		{ { 6000 * MIB, 60 * S }, { 0, 0 }, NAN, 1000, NAN, "" },
+		{ { 0, 0 }, { 6000 * MIB, 60 * S }, NAN, 1000, NAN, "" },
+		{ { 0, 60 * S }, { 6000 * MIB, 60 * S }, NAN, 1000, NAN, "" },
+		/* the link: what it carries of what it can */
+		{ { 6000 * MIB, 60 * S }, { 6000 * MIB, 60 * S }, 80 * 1048576.0, 100 * MIB, 1, "" },
+		{ { 6000 * MIB, 60 * S }, { 6000 * MIB, 60 * S }, 84 * 1048576.0, 100 * MIB, 1,
+			FULL("84 MiB/s", "84") },
+		{ { 6000 * MIB, 60 * S }, { 3000 * MIB, 60 * S }, 90 * 1048576.0, 100 * MIB, 0.5,
+			SLOWED("50", "50 MiB/s of 100 MiB/s") "; " FULL("90 MiB/s", "90") },
+		{ { 0, 0 }, { 6000 * MIB, 60 * S }, 90 * 1048576.0, 100 * MIB, NAN, FULL("90 MiB/s", "90") },
 	};
+	char badge[512];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		double share = pathgroup_alone_share(&rows[i].alone, &rows[i].together);
+		const struct pathgroup_figures figures = { "hba0", "b, c", rows[i].alone, rows[i].together,
+			rows[i].sum, rows[i].link };
+		double share = pathgroup_alone_share(&figures.alone, &figures.together);
 
 		assert_true(isnan(rows[i].share) ? isnan(share) : fabs(share - rows[i].share) < 1e-12);
-		assert_int_equal(pathgroup_is_slowed(share), rows[i].is_slowed);
+		pathgroup_badge(&figures, badge, sizeof(badge));
+		assert_string_equal(badge, rows[i].badge);
 	}
-	assert_false(pathgroup_is_link_full(800, 1000));
-	assert_true(pathgroup_is_link_full(801, 1000));
-	assert_false(pathgroup_is_link_full(1e18, UINT64_MAX));
-	assert_false(pathgroup_is_link_full(NAN, 1000));
 }
 
 int main(void)

@@ -104,7 +104,7 @@ static void wake(void *arg)
 static void test_a_drive_that_is_not_there_is_answered(void **state)
 {
 	struct prober_question question = {
-		.way = PROBER_NVME, .disk = "nvme99n9", .run = "cand-1", .is_end = true
+		.way = PROBER_NVME, .disk = "nvme99n9", .run = "cand-1", .is_evidence = true
 	};
 	int wake_fd = eventfd(0, EFD_CLOEXEC);
 	struct prober_answer answer;
@@ -122,7 +122,7 @@ static void test_a_drive_that_is_not_there_is_answered(void **state)
 	assert_true(prober_next_answer(prober, &answer));
 	assert_true(answer.rc < 0);
 	assert_string_equal(answer.question.run, "cand-1");
-	assert_true(answer.question.is_end);
+	assert_true(answer.question.is_evidence);
 	assert_int_equal(answer.disk_written_bytes, UINT64_MAX);
 	assert_true(answer.reading->notes[0] != '\0');
 	reading_fini(answer.reading);

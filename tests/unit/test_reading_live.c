@@ -219,8 +219,8 @@ static void test_a_refusal_is_not_asked_for_again(void **state)
 
 	(void)state;
 	drive.failing[0] = (struct answer){ 0x00, NVME_SC_INVALID_LOG_PAGE };
-	drive.failing[1] = (struct answer){ 0x09, NVME_SC_INVALID_FIELD | NVME_SC_DNR };
-	drive.failing[2] = (struct answer){ 0xc0, NVME_SC_INVALID_LOG_PAGE };
+	drive.failing[1] = (struct answer){ 0x09, NVME_SC_INVALID_FIELD };
+	drive.failing[2] = (struct answer){ 0xc0, NVME_SC_INTERNAL | NVME_SC_DNR };
 	assert_int_equal(read_drive(false, &memory, &reading), 0);
 	CHECK_ASKED(0x02, IDENTIFY_CTRL, 0x00, IDENTIFY_NS, 0x09, 0xc0);
 	assert_non_null(strstr(reading.notes, "page 09h: Invalid Field in Command"));
@@ -417,10 +417,11 @@ static void test_what_came_before_the_silence_is_kept(void **state)
 	assert_string_equal(reading.serial, "SN-0042");
 	assert_int_equal(reading.page_count, 2);
 	assert_string_equal(reading.notes, "no answer within 500 ms");
-	/* What comes afterwards touches nothing. */
+	/* What comes afterwards touches nothing, and asks for nothing more. */
 	reading_memory_fini(&memory);
 	let_go();
 	wait_until_freed(1);
+	CHECK_ASKED(0x02, IDENTIFY_CTRL, 0x00, IDENTIFY_NS, 0x09);
 	assert_int_equal(reading.page_count, 2);
 	assert_false(reading.known[READING_MEDIA_WRITTEN_RAW]);
 	reading_fini(&reading);

@@ -170,6 +170,14 @@ static void test_a_late_loop_is_no_gap(void **state)
 	assert_true(answer.gap_to_ms == INT64_MIN);
 	answer = next(&machine);
 	assert_int_equal(answer.t_ms, T0_MS + 50000);
+	/* The next one is on time, a moment after one that was late by most of an interval. */
+	pass(&machine, 18500);
+	answer = look(&machine);
+	assert_int_equal(answer.t_ms, T0_MS + 60000);
+	assert_true(answer.gap_to_ms == INT64_MIN);
+	answer = next(&machine);
+	assert_int_equal(answer.t_ms, T0_MS + 70000);
+	assert_true(answer.gap_to_ms == INT64_MIN);
 }
 
 static void test_a_clock_behind_the_last_stamp_at_start_goes_on_from_it(void **state)

@@ -3,17 +3,22 @@
 """The installed service on NVMe, AHCI SATA and PIIX IDE drives behind the kernel's real drivers: all at once, slowed,
 broken, frozen, pulled and given back, and the machine switched off under it."""
 
+import atexit
+import contextlib
+import functools
 import json
 import pathlib
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
-from harness import MIB, assert_stamps_grow_on_the_interval, main, wait_for  # noqa: E402
+from harness import MIB, assert_stamps_grow_on_the_interval, main  # noqa: E402
 from rig import Drive, machine  # noqa: E402
 from service import Service  # noqa: E402
 
 EXTENT = 48 * MIB
+CAP = 160 * MIB
+STALL_AFTER_S = 20  # the only one there is so far
 
 
 def nvme(name="nvme", serial="RIGNVME0001", **options):
@@ -24,14 +29,61 @@ def sata(name="sata", serial="RIGSATA0001", **options):
     return Drive(name, "sata", serial, **options)
 
 
-def soaking(service, *names, samples=3):
-    """Armed, started, and so many samples of soak on each."""
-    service.write_config().arm(*names)
-    service.start()
+def wait_soaking(service, *names, samples=3):
+    """So many samples of soak on each."""
     for name in names:
         service.wait_phase(name, "soak")
     for name in names:
         service.wait_samples(name, samples, phase="soak", state="measured")
+
+
+BENCH = {}
+
+
+def bench_close():
+    stack = BENCH.pop("stack", None)
+    if stack:
+        stack.close()
+
+
+def on_the_bench(scenario):
+    """A scenario on the machine of the one before it, where all drives soak and "ide" is left in peace; on a fresh one after
+    a failure."""
+    @functools.wraps(scenario)
+    def run():
+        if "stack" not in BENCH:
+            BENCH["stack"] = contextlib.ExitStack()
+            try:
+                BENCH["arguments"] = bench_open(BENCH["stack"])
+            except BaseException:
+                bench_close()
+                raise
+        try:
+            scenario(*BENCH["arguments"])
+        except BaseException:
+            bench_close()
+            raise
+
+    return run
+
+
+def bench_open(stack):
+    """(guest, service, {name: drive})."""
+    drives = {drive.name: drive for drive in (
+        nvme(backing="nbd"), sata(), nvme("beside", "RIGNVME0002"), nvme("capped", "RIGNVME0003"),
+        Drive("ide", "ide", "RIGPIIX0001"), nvme("stranger", "RIGNVME0009", is_plugged=False),
+        sata("blank", "RIGSATA0009", is_plugged=False))}
+    names = [drive.name for drive in drives.values() if drive.is_plugged]
+    guest, prefix = stack.enter_context(machine(*drives.values()))
+    sections = {name: {"drive": drives[name]} for name in names}
+    sections["beside"]["max-errors"] = 50
+    sections["capped"]["write-budget"] = f"{CAP // MIB}MiB"
+    service = Service(guest, prefix, sections)
+    service.write_config().arm(*names)
+    drives["capped"].throttle(10, "iops-write")
+    service.start()
+    wait_soaking(service, *[name for name in names if name != "capped"])
+    return guest, service, drives
 
 
 def filled_bytes(service, name):
@@ -61,10 +113,10 @@ def test_nvme_sata_ide_and_a_directory_at_once():
         service = Service(guest, prefix, {**sections, "files": {"directory": "/run/files", "duration": "6s"}})
         service.write_config()
         listed = {disk["serial"]: disk for disk in json.loads(service.command("drives", "--json"))["drives"]}
-        for drive, transport in zip(drives, ("nvme", "sata", "ata")):
+        for drive, transports in zip(drives, (("nvme",), ("sata",), ("ata", "sata"))):
             disk = listed[drive.serial]
             assert disk["usable"] and disk["capacity_bytes"] == drive.size, disk
-            assert disk["transport"] == transport, disk
+            assert disk["transport"] in transports, disk
             assert disk["path"] == f"/dev/{drive.kernel_name()}", disk
             assert ("QEMU NVMe Ctrl" if drive.kind == "nvme" else drive.model_text()) in disk["model"], disk
         for serial in ("RIGSTATE", "RIGFILES01"):
@@ -99,164 +151,170 @@ def test_nvme_sata_ide_and_a_directory_at_once():
         assert service.stop() == 0
 
 
-def test_one_drive_is_throttled_and_released():
-    drives = [nvme(), sata()]
-    with machine(*drives) as (guest, prefix):
-        service = Service(guest, prefix, {drive.name: {"drive": drive} for drive in drives})
-        soaking(service, "nvme", "sata")
-        for slow, other in ((drives[0], drives[1]), (drives[1], drives[0])):
-            from_s = service.samples(slow.name)[-1]["t_s"]
-            slow.throttle(50)
-            wait_for(lambda name=slow.name, t_s=from_s: len(after(service.samples(name), t_s)) >= 6, 30, "six samples")
-            till_s = service.samples(slow.name)[-1]["t_s"]
-            slow.throttle(0)
-            # The first second is from before, the bucket of the throttle holds a burst.
-            held = [s for s in after(service.samples(slow.name), from_s + 2) if s["t_s"] <= till_s]
-            assert held and all(30 <= s["write_ios"] <= 70 for s in held), (slow.name, held)
-            assert all(s["lat_p50_ns"] > 50e6 for s in held), held
-            free = [s for s in after(service.samples(other.name), from_s) if s["t_s"] <= till_s]
-            assert min(s["write_ios"] for s in free) > 200, (other.name, free)
-            wait_for(lambda name=slow.name: service.samples(name)[-1]["write_ios"] > 300, 15, f"{slow.name} at speed")
-        for name in ("nvme", "sata"):
-            assert service.drive(name)["state"] == "running" and not service.events(name, "error"), service.events(name)
-        assert service.stop() == 0
+@on_the_bench
+def test_one_drive_is_throttled_and_released(_, service, drives):
+    start_s = service.now_s()
+    for slow, other in ((drives["nvme"], drives["sata"]), (drives["sata"], drives["nvme"])):
+        slow.throttle(50)
+        from_s = service.now_s()
+        service.wait_for(lambda name=slow.name, t_s=from_s: len(after(service.samples(name), t_s)) >= 6, 30, "six samples")
+        till_s = service.samples(slow.name)[-1]["t_s"]
+        slow.throttle(0)
+        # The first second is from before, the bucket of the throttle holds a burst.
+        held = [s for s in after(service.samples(slow.name), from_s + 2) if s["t_s"] <= till_s]
+        assert held and all(30 <= s["write_ios"] <= 70 for s in held), (slow.name, held)
+        assert all(s["lat_p50_ns"] > 50e6 for s in held), held
+        free = [s for s in after(service.samples(other.name), from_s) if s["t_s"] <= till_s]
+        assert min(s["write_ios"] for s in free) > 150, (other.name, free)
+        service.wait_for(lambda name=slow.name: service.samples(name)[-1]["write_ios"] > 200, 15, f"{slow.name} at speed")
+    for name in ("nvme", "sata"):
+        assert service.drive(name)["state"] == "running" and not service.events(name, "error"), service.events(name)
+    assert_on_time(service, "ide", start_s)
 
 
-def test_write_errors_are_the_drives_and_end_or_not():
-    drives = [nvme(), sata(), nvme("beside", "RIGNVME0002")]
-    with machine(*drives) as (guest, prefix):
-        service = Service(guest, prefix, {"nvme": {"drive": drives[0], "max-errors": 50}, "sata": {"drive": drives[1]},
-                                          "beside": {"drive": drives[2]}})
-        soaking(service, "nvme", "sata", "beside")
-        from_s = service.samples("beside")[-1]["t_s"]
-        # On NVMe a write error is ENODATA, on SATA EIO after seconds of the kernel's own attempts.
-        drives[0].fail_writes()
-        failed = service.wait_state("nvme", "failed", 40)
-        drives[1].fail_writes()
-        service.wait_event("sata", "error", 40)
-        drives[1].mend()
-        assert "max-errors" in failed["reason"], failed
-        assert sum(s["errors"] for s in service.samples("nvme")) > 50, service.samples("nvme")
-        wait_for(lambda: sum(s["errors"] for s in service.samples("sata")) > 0, 20, "counted errors")
-        wait_for(lambda: service.samples("sata")[-1]["write_ios"] > 100, 40, "the SATA drive to go on")
-        assert service.drive("sata")["state"] == "running", service.drive("sata")
-        for name in ("nvme", "sata"):
-            events = service.events(name, "error")
-            assert events, name
-            for text in [event["text"] for event in events] + [service.drive(name)["reason"] or ""]:
-                assert "full" not in text and "No space" not in text, (name, text)
-        assert not service.events("beside", "error"), service.events("beside")
-        assert_on_time(service, "beside", from_s)
-        assert service.stop() == 0
+@on_the_bench
+def test_a_frozen_drive_stalls_alone(_, service, drives):
+    from_s = service.now_s()
+    drives["nvme"].freeze()
+    frozen_at = time.monotonic()
+    service.wait_state("nvme", "stalled", STALL_AFTER_S + 10)
+    stalled_after = time.monotonic() - frozen_at
+    time.sleep(1)
+    thawed_after = time.monotonic() - frozen_at
+    drives["nvme"].thaw()
+    service.wait_drive("nvme", lambda d: d["state"] == "running" and d["write_bytes_per_s"], 30, "the soak again")
+    service.wait_samples("nvme", len(service.samples("nvme")) + 2)
+    assert STALL_AFTER_S - 1 < stalled_after < STALL_AFTER_S + 5, stalled_after
+    samples = after(service.samples("nvme"), from_s)
+    zeros = [s for s in samples if s["state"] == "zero"]
+    assert len(zeros) >= STALL_AFTER_S - 2 and all(s["write_bytes"] == 0 for s in zeros), samples
+    longest = max(s["stall_ns"] for s in samples) / 1e9
+    assert thawed_after - 1.5 < longest < thawed_after + 2, (longest, thawed_after)
+    stamps = [s["t_s"] for s in samples]
+    assert stamps == [stamps[0] + i for i in range(len(stamps))], stamps
+    assert not [s for s in samples if s["errors"]], samples
+    for name in ("sata", "ide"):
+        assert_on_time(service, name, from_s)
+        assert service.drive(name)["state"] == "running", service.drive(name)
 
 
-def test_a_frozen_drive_stalls_alone():
-    drives = [nvme(backing="nbd"), sata()]
-    with machine(*drives) as (guest, prefix):
-        service = Service(guest, prefix, {drive.name: {"drive": drive} for drive in drives},
-                          top='alerts { stall-after = "3s" }')
-        soaking(service, "nvme", "sata")
-        from_s = service.samples("sata")[-1]["t_s"]
-        drives[0].freeze()
-        frozen_at = time.monotonic()
-        service.wait_state("nvme", "stalled", 15)
-        stalled_after = time.monotonic() - frozen_at
-        time.sleep(max(0.0, 7 - stalled_after))
-        thawed_after = time.monotonic() - frozen_at
-        drives[0].thaw()
-        service.wait_drive("nvme", lambda d: d["state"] == "running" and d["write_bytes_per_s"], 30, "the soak again")
-        service.wait_samples("nvme", len(service.samples("nvme")) + 2)
-        assert 2.5 < stalled_after < 7, stalled_after
-        samples = after(service.samples("nvme"), from_s)
-        zeros = [s for s in samples if s["state"] == "zero"]
-        assert len(zeros) >= 5 and all(s["write_bytes"] == 0 for s in zeros), samples
-        longest = max(s["stall_ns"] for s in samples) / 1e9
-        assert thawed_after - 1.5 < longest < thawed_after + 2, (longest, thawed_after)
-        stamps = [s["t_s"] for s in samples]
-        assert stamps == [stamps[0] + i for i in range(len(stamps))], stamps
-        assert not [s for s in samples if s["errors"]], samples
-        assert_on_time(service, "sata", from_s)
-        assert service.drive("sata")["state"] == "running"
-        assert service.stop() == 0
+def assert_not_called_full(service, name):
+    for text in [event["text"] for event in service.events(name)] + [service.drive(name)["reason"] or ""]:
+        assert "full" not in text and "No space" not in text, (name, text)
+
+
+@on_the_bench
+def test_write_errors_are_the_drives_and_end_or_not(_, service, drives):
+    from_s = service.now_s()
+    # On NVMe a write error is ENODATA at once, on SATA EIO after seconds of the kernel's own attempts.
+    drives["beside"].fail_writes()
+    failed = service.wait_state("beside", "failed", 40)
+    assert "max-errors" in failed["reason"], failed
+    drives["sata"].fail_writes()
+    service.wait_event("sata", "error", 40)
+    drives["sata"].mend()
+    service.wait_for(lambda: sum(s["errors"] for s in service.samples("sata")) > 0, 20, "counted errors")
+    service.wait_for(lambda: service.samples("sata")[-1]["write_ios"] > 50, 40, "the SATA drive to go on")
+    assert service.drive("sata")["state"] == "running", service.drive("sata")
+    assert sum(s["errors"] for s in service.samples("beside")) > 50, service.samples("beside")
+    for name in ("beside", "sata"):
+        assert service.events(name, "error"), name
+        assert_not_called_full(service, name)
+    assert not service.events("ide", "error"), service.events("ide")
+    assert_on_time(service, "ide", from_s)
+
+
+@on_the_bench
+def test_the_budget_holds_over_kills(_, service, drives):
+    capped = drives["capped"]
+    capped.throttle(30, "iops-write")
+    # While the drives are checked, when some have begun, and in the soak of all.
+    for wait in (lambda: time.sleep(1), lambda: service.wait_event("capped", "resumed", 40),
+                 lambda: service.wait_samples("capped", len(service.samples("capped")) + 2)):
+        wait()
+        service.kill()
+        service.start()
+    capped.throttle(0)
+    service.wait_event("capped", "budget", 60)
+    ended = service.wait_drive("capped", lambda d: d["state"] not in ("running", "stalled"), 20, "its end")
+    assert "budget" in (ended["reason"] or ""), ended
+    written = capped.written_bytes()
+    assert written <= CAP, written
+    # Kills lose the shares that were taken and not written, never the other way round.
+    assert written > CAP // 2, written
+    [record] = service.runs("capped")
+    assert record["written_bytes"] <= written, (record, written)
+    wait_soaking(service, "nvme", "sata", "ide")
 
 
 def gone_and_back(service, name, gone, back, others):
     """The drive goes away and comes back as it was; the run is the same and fills nothing again."""
     filled, [record] = filled_bytes(service, name), service.runs(name)
-    from_s = service.samples(name)[-1]["t_s"]
-    absents, returns = len(service.events(name, "absent")), len(service.events(name, "returned"))
+    from_s = service.now_s()
     gone()
     service.wait_state(name, "absent", 30)
-    event = service.wait_event(name, "absent", 10, absents + 1)
-    assert abs(event["t_s"] - service.api("status")["now_s"]) < 30, event
-    time.sleep(2)
+    event = service.wait_event(name, "absent", 10)
+    assert abs(event["t_s"] - service.now_s()) < 30, event
+    service.wait_samples(name, 1, state="absent")
     back()
-    service.wait_event(name, "returned", 60, returns + 1)
+    service.wait_event(name, "returned", 60)
     service.wait_drive(name, lambda d: d["state"] == "running" and d["phase"] == "soak", 30, "the soak again")
-    count = len(service.samples(name))
-    service.wait_samples(name, count + 3)
+    measured = len([s for s in service.samples(name) if s["state"] == "measured"])
+    service.wait_samples(name, measured + 2, state="measured")
     assert [run["id"] for run in service.runs(name)] == [record["id"]], service.runs(name)
     assert filled_bytes(service, name) == filled, "filled again"
-    samples = after(service.samples(name), from_s)
-    assert [s for s in samples if s["state"] in ("absent", "down")], samples
+    assert len(service.events(name, "absent")) == len(service.events(name, "returned")) == 1, service.events(name)
     for other in others:
         assert_on_time(service, other, from_s)
         assert not service.events(other, "absent"), service.events(other)
-    for event in service.events(name):
-        assert "full" not in event["text"] and "No space" not in event["text"], event
 
 
-def stays_away(service, drive, name, back, reason):
-    """What comes back is not taken, and not written to."""
-    returns = len(service.events(name, "returned"))
+def assert_not_taken(service, drive, back, blank):
+    """What comes back says that it is the drive, and holds something else: it is refused, and not written to."""
+    service.wait_state(drive.name, "absent", 30)
     back()
-    wait_for(lambda: drive.kernel_name(), 20, "the kernel to see it")
-    refused = service.wait_drive(name, lambda d: d["state"] in ("absent", "failed") and reason in (d["reason"] or ""), 30,
-                                 f"a reason with {reason!r}")
-    time.sleep(3)
-    assert service.drive(name)["state"] == refused["state"], service.drive(name)
-    assert len(service.events(name, "returned")) == returns, service.events(name)
+    service.wait_for(drive.kernel_name, 20, "the kernel to see it")
+    service.wait_drive(drive.name, lambda d: d["state"] == "failed" and "arm" in (d["reason"] or ""), 40, "the refusal")
+    time.sleep(2)
+    assert service.drive(drive.name)["state"] == "failed", service.drive(drive.name)
+    assert len(service.events(drive.name, "returned")) == 1, service.events(drive.name)
+    assert not any(blank.written(0, blank.size)), "a drive with other contents was written to"
 
 
-def test_nvme_is_pulled_and_put_back():
-    drives = [nvme(), sata(), nvme("beside", "RIGNVME0002"), nvme("other", "RIGNVME0009", is_plugged=False)]
-    with machine(*drives) as (guest, prefix):
-        service = Service(guest, prefix, {drive.name: {"drive": drive} for drive in drives[:3]})
-        soaking(service, "nvme", "sata", "beside")
-        others = ("sata", "beside")
-        pulled, other = drives[0], drives[3]
-        name_before = pulled.kernel_name()
+@on_the_bench
+def test_sata_is_deleted_and_found_again(guest, service, drives):
+    gone_and_back(service, "sata", drives["sata"].delete, guest.rescan, ("nvme", "ide"))
+    assert_not_called_full(service, "sata")
+    drives["sata"].delete()
+    drives["sata"].swap(drives["blank"])
+    assert_not_taken(service, drives["sata"], guest.rescan, drives["blank"])
+
+
+@on_the_bench
+def test_nvme_is_pulled_and_put_back(guest, service, drives):
+    pulled, stranger = drives["nvme"], drives["stranger"]
+    name_before = pulled.kernel_name()
+
+    def back():
         # Another drive takes the slot and the name while ours is away.
-        gone_and_back(service, "nvme", pulled.unplug, lambda: (other.plug(bus=pulled.bus), wait_for(
-            other.kernel_name, 20, "the other drive"), time.sleep(2), pulled.plug(bus="rp3")), others)
-        assert pulled.kernel_name() != name_before and other.kernel_name() == name_before, guest.disks()
-        assert not any(other.written(0, other.size)), "another drive was written to"
-        other.unplug()
-        # Same serial, other contents: the drive was replaced by a blank one that says the same of itself.
-        pulled.unplug()
-        service.wait_state("nvme", "absent", 30)
-        stays_away(service, pulled, "nvme", lambda: pulled.plug(contents=other), "arm")
-        assert not any(other.written(0, other.size)), "a drive with other contents was written to"
-        assert_on_time(service, "sata", service.samples("sata")[-6]["t_s"])
-        assert service.stop() == 0
+        stranger.plug(bus=pulled.bus)
+        service.wait_for(stranger.kernel_name, 20, "the other drive")
+        time.sleep(3)
+        assert service.drive("nvme")["state"] == "absent", service.drive("nvme")
+        pulled.plug(bus="rp3")
 
-
-def test_sata_is_deleted_and_found_again():
-    drives = [sata(), nvme(), Drive("blank", "sata", "RIGSATA0009", is_plugged=False)]
-    with machine(*drives) as (guest, prefix):
-        service = Service(guest, prefix, {drive.name: {"drive": drive} for drive in drives[:2]})
-        soaking(service, "sata", "nvme")
-        gone_and_back(service, "sata", drives[0].delete, guest.rescan, ("nvme",))
-        drives[0].delete()
-        service.wait_state("sata", "absent", 30)
-        drives[0].swap(drives[2])
-        stays_away(service, drives[0], "sata", guest.rescan, "arm")
-        assert not any(drives[2].written(0, drives[2].size)), "a drive with other contents was written to"
-        assert service.stop() == 0
+    gone_and_back(service, "nvme", pulled.unplug, back, ("ide",))
+    assert pulled.kernel_name() != name_before and stranger.kernel_name() == name_before, guest.disks()
+    assert not any(stranger.written(0, stranger.size)), "another drive was written to"
+    assert_not_called_full(service, "nvme")
+    stranger.unplug()
+    pulled.unplug()
+    assert_not_taken(service, pulled, lambda: pulled.plug(contents=stranger), stranger)
+    assert service.stop() == 0
 
 
 def switched_off(guest, service, names):
-    """The guest is killed and booted, the service started: all go on within 30 s, and an outage is a row."""
+    """The guest is killed and booted, the service started: all go on within 30 s, and the outage is one row."""
     before = {name: service.runs(name)[0] for name in names}
     downs = {name: len([s for s in service.samples(name) if s["state"] == "down"]) for name in names}
     guest.kill()
@@ -265,74 +323,46 @@ def switched_off(guest, service, names):
     for name in names:
         service.wait_event(name, "resumed", 30)
         service.wait_drive(name, lambda d: d["state"] == "running", 30, "the run again")
-    assert time.monotonic() - service.started_s < 30, "too late"
+    assert time.monotonic() - service.started_s < 30 * guest.patience, "too late"
     for name in names:
         assert [run["id"] for run in service.runs(name)] == [before[name]["id"]], service.runs(name)
-        wait_for(lambda name=name: len([s for s in service.samples(name) if s["state"] == "down"]) == downs[name] + 1, 10,
+        service.wait_for(lambda name=name: len([s for s in service.samples(name) if s["state"] == "down"]) == downs[name] + 1, 10,
                  f"{name}: one row for the outage")
     return before
 
 
 def test_the_machine_is_switched_off_in_fill_and_in_soak():
-    size = 128 * MIB
+    size = 96 * MIB
     drives = [nvme(), sata(), Drive("ide", "ide", "RIGPIIX0001")]
     names = [drive.name for drive in drives]
     with machine(*drives) as (guest, prefix):
-        service = Service(guest, prefix, {drive.name: {"drive": drive, "size": "128MiB", "duration": "8s", "verify": "end"}
-                                          for drive in drives})
+        service = Service(guest, prefix, {
+            drive.name: {"drive": drive, "size": f"{size // MIB}MiB", "discard": False} for drive in drives})
         service.write_config().arm(*names)
         for drive in drives:
-            drive.throttle(50)
+            drive.throttle(4 * MIB, "bps-write")  # a discard would be held by it until the guest loses patience
         service.start()
         for name in names:
-            wait_for(lambda name=name: service.runs(name) and service.runs(name)[0]["fill_done_bytes"] > 16 * MIB, 60,
+            service.wait_for(lambda name=name: service.runs(name) and service.runs(name)[0]["fill_done_bytes"] > 8 * MIB, 60,
                      f"{name}: a part of the fill")
-            assert service.drive(name)["phase"] == "fill", service.drive(name)
-        before = switched_off(guest, service, names)
-        for name in names:
-            service.wait_phase(name, "soak", 60)
-            assert service.runs(name)[0]["fill_done_bytes"] == size, service.runs(name)
-            # What was recorded as filled is not filled again; the last sample before the end may be.
-            filled = filled_bytes(service, name)
-            assert filled < size * 2 - before[name]["fill_done_bytes"] / 2, (name, filled, before[name])
-        for name in names:
-            service.wait_samples(name, 2, phase="soak", state="measured")
-        filled = {name: filled_bytes(service, name) for name in names}
+        assert {service.drive(name)["phase"] for name in names} == {"fill"}, service.api("status")
         switched_off(guest, service, names)
+        wait_soaking(service, *names, samples=2)
+        filled = {name: filled_bytes(service, name) for name in names}
         for name in names:
-            service.wait_state(name, "done", 90)
+            assert service.runs(name)[0]["fill_done_bytes"] == size, service.runs(name)
+            assert [e for e in service.events(name, "resumed") if "in phase fill" in e["text"]], service.events(name)
+        switched_off(guest, service, names)
+        wait_soaking(service, *names, samples=4)
+        for name in names:
             assert filled_bytes(service, name) == filled[name], f"{name} was filled again"
-            found = service.runs(name)[0]["verify"]
-            assert found["blocks"] > 0, found
-            assert not [k for k in ("corrupt", "torn", "misdirected", "stale") if found[k]], (name, found)
         assert service.stop() == 0
-
-
-def test_the_budget_holds_over_kills():
-    drives = [nvme(), sata()]
-    budget = 192 * MIB
-    with machine(*drives) as (guest, prefix):
-        service = Service(guest, prefix, {drive.name: {"drive": drive, "write-budget": "192MiB"} for drive in drives})
-        service.write_config().arm("nvme", "sata")
-        for drive in drives:
-            drive.throttle(600)
-        for _ in range(3):
-            service.start()
-            time.sleep(2.5)
-            service.kill()
-        service.start()
-        for drive in drives:
-            service.wait_event(drive.name, "budget", 90)
-            stopped = service.wait_drive(drive.name, lambda d: d["state"] not in ("running", "stalled"), 20, "its end")
-            assert "budget" in (stopped["reason"] or ""), stopped
-        for drive in drives:
-            written = drive.written_bytes()
-            assert written <= budget, (drive.name, written)
-            # Kills lose the shares that were taken and not written, never the other way round.
-            assert written > budget // 2, (drive.name, written)
-            assert service.runs(drive.name)[0]["written_bytes"] <= written, (service.runs(drive.name), written)
-        assert service.stop() == 0
+        for name in names:
+            found = json.loads(service.command("verify", name, "--json"))
+            assert found["blocks"] == size // 16384, found
+            assert not [k for k in ("corrupt", "torn", "misdirected", "stale", "unreadable") if found[k]], (name, found)
 
 
 if __name__ == "__main__":
+    atexit.register(bench_close)
     main(globals())

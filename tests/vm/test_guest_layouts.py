@@ -3,7 +3,6 @@
 """Disks in use, as only a kernel of its own can have them: none is accepted, and none is changed. Each layout of the table
 has a drive of its own, so that one look of the service at all of them is enough."""
 
-import concurrent.futures
 import pathlib
 import sys
 
@@ -75,8 +74,7 @@ def test_disks_in_use_are_refused_and_unchanged():
         before = {name: contents(drive) for name, drive in drives.items()}
         code, said = service.check()
         assert code == 78, (code, said)
-        with concurrent.futures.ThreadPoolExecutor(8) as pool:
-            armed = dict(zip(service.sections, pool.map(service.try_arm, service.sections)))
+        armed = service.try_arm_all(service.sections)
         mistakes = []
         for name, _, _, word in (*IN_USE, ("state-disk", "", "", "mounted")):
             lines = [line for line in said.splitlines() if name in line]
