@@ -205,7 +205,8 @@ static int line(struct foreign *foreign, const char *text)
 
 static void choose_bins(struct fio *fio)
 {
-	fio->window_ms = foreign_deltas_median(&fio->deltas);
+	/* Holes may be more than half of a log; windows are the shortest distances but for jitter. */
+	fio->window_ms = foreign_deltas_rank(&fio->deltas, 25);
 	if (fio->window_ms == 0)
 		fio->window_ms = fio->max_ms - fio->base_ms > 0 ? fio->max_ms - fio->base_ms : MS_PER_S;
 	/* A second, or as many windows or seconds as come nearest to one window. */

@@ -96,10 +96,10 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-int64_t foreign_deltas_median(struct foreign_deltas *deltas)
+int64_t foreign_deltas_rank(struct foreign_deltas *deltas, unsigned pct)
 {
 	if (deltas->count == 0)
 		return 0;
 	qsort(deltas->items, deltas->count, sizeof(deltas->items[0]), compare);
-	return deltas->items[(deltas->count - 1) / 2];
+	return deltas->items[(deltas->count - 1) * pct / 100];
 }

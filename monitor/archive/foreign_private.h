@@ -56,7 +56,8 @@ struct foreign_deltas {
 	size_t count;
 };
 void foreign_deltas_add(struct foreign_deltas *deltas, int64_t delta);
-int64_t foreign_deltas_median(struct foreign_deltas *deltas); /* 0 without any; sorts */
+/* The value that @pct of them do not exceed; 0 without any. Sorts. */
+int64_t foreign_deltas_rank(struct foreign_deltas *deltas, unsigned pct);
 
 /* Samples of less than a second are gathered into whole ones here. */
 struct foreign_gather {

@@ -30,7 +30,7 @@ static int look(struct foreign *foreign, int64_t t_ms)
 int foreign_survey_end(struct foreign *foreign)
 {
 	struct foreign_info *info = &foreign->info;
-	int64_t step_ms = foreign_deltas_median(&foreign->deltas);
+	int64_t step_ms = foreign_deltas_rank(&foreign->deltas, 50);
 
 	if (foreign->points == 0)
 		return foreign_fail(foreign, "no sample in it");

@@ -183,6 +183,15 @@ static const struct log_case logs[] = {
 			{ 5000, 1000, MIB / 2, 0, 0, SAMPLE_MEASURED },
 			{ 6000, 1000, MIB / 4, 0, 0, SAMPLE_MEASURED } },
 		6, NULL, { 0, 0 }, { NULL, 0 } },
+	{ "fio that stands still more often than not",
+		"1000, 1024, 1, 0, 0\n2000, 1024, 1, 0, 0\n4000, 1024, 1, 0, 0\n6000, 1024, 1, 0, 0\n"
+		"7000, 1024, 1, 0, 0\n",
+		"fio-bw", 1,
+		{ { 1000, 1000, MIB, 0, 0, SAMPLE_MEASURED }, { 2000, 1000, MIB, 0, 0, SAMPLE_MEASURED },
+			{ 3000, 1000, 0, 0, 0, SAMPLE_ZERO }, { 4000, 1000, MIB, 0, 0, SAMPLE_MEASURED },
+			{ 5000, 1000, 0, 0, 0, SAMPLE_ZERO }, { 6000, 1000, MIB, 0, 0, SAMPLE_MEASURED },
+			{ 7000, 1000, MIB, 0, 0, SAMPLE_MEASURED } },
+		7, NULL, { 0, 0 }, { NULL, 0 } },
 	{ "fio of two jobs in one file, reads and writes",
 		"10000, 100, 0, 0, 0\n10000, 300, 1, 0, 0\n20000, 100, 0, 0, 0\n20000, 300, 1, 0, 0\n"
 		"10001, 10, 0, 0, 0\n10001, 30, 1, 0, 0\n20001, 10, 0, 0, 0\n20001, 30, 1, 0, 0\n",
