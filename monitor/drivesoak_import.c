@@ -205,8 +205,8 @@ static int put_events(struct import *import)
 	char words[EVENT_TEXT_MAX];
 	int rc;
 
-	(void)snprintf(words, sizeof(words), "imported from %.300s, format %s", import->request->file,
-		import->info->format);
+	(void)snprintf(words, sizeof(words), "imported from %.300s, format %s",
+		base_name(import->request->file), import->info->format);
 	rc = put_event(import, EVENT_INFO, words);
 	for (size_t i = 0; rc == 0 && i < import->info->warning_count; i++)
 		rc = put_event(import, EVENT_WARNING, import->info->warnings[i]);
