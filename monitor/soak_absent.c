@@ -23,13 +23,14 @@ static bool is_run_open_ended(const struct drive *drive)
 
 static void absent_begin(struct drive *drive, const char *why)
 {
-	char reason[STATUS_TEXT_MAX];
+	char reason[STATUS_TEXT_MAX], health[HEALTH_WORDS_MAX];
 
+	drive_health_words(drive, health);
 	if (!drive->is_absent) {
 		drive->is_absent = true;
 		drive->absent_ms = drive_now_ms(drive);
 		drive_event(drive, "absent", is_run_open_ended(drive) ? EVENT_CRITICAL : EVENT_WARNING,
-			"%s; last health: not read; waiting for it", why);
+			"%s; last health: %s; waiting for it", why, health);
 	}
 	(void)snprintf(reason, sizeof(reason), "%s; waiting for it", why);
 	drive_set_status(drive, RUN_ABSENT, reason);

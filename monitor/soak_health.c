@@ -12,6 +12,7 @@
 #include "archive/health.h"
 #include "base/clock.h"
 #include "base/flat.h"
+#include "base/units.h"
 #include "measure/healthlimit.h"
 
 #define INTERVAL_NVME_NS (60 * NS_PER_S)
@@ -180,6 +181,39 @@ void drive_put_health(struct drive *drive, struct sample *sample)
 	sample->temp_c = health->temp_c;
 	sample->percent_used = health->percent_used;
 	sample->spare_pct = health->spare_pct;
+}
+
+static void word_add(char *words, double value, const char *unit)
+{
+	size_t used = strlen(words);
+
+	if (!isnan(value))
+		(void)snprintf(
+			words + used, HEALTH_WORDS_MAX - used, "%s%.0f%s", used ? ", " : "", value, unit);
+}
+
+void drive_health_words(const struct drive *drive, char *words)
+{
+	const struct health_watch *health = &drive->health;
+	char age[UNITS_TEXT_MAX];
+	size_t used;
+
+	words[0] = '\0';
+	if (health->read_ms != INT64_MIN) {
+		word_add(words, health->temp_c, " C");
+		word_add(words, health->percent_used, " % used");
+		word_add(words, health->spare_pct, " % spare");
+		if (health->known[READING_MEDIA_ERRORS])
+			word_add(words, (double)health->value[READING_MEDIA_ERRORS], " uncorrectable errors");
+	}
+	if (!words[0]) {
+		text_copy(words, HEALTH_WORDS_MAX, "not read");
+		return;
+	}
+	used = strlen(words);
+	units_print_duration_rounded(
+		(double)(drive_now_ms(drive) - health->read_ms) * (double)NS_PER_MS, age);
+	(void)snprintf(words + used, HEALTH_WORDS_MAX - used, ", %s before", age);
 }
 
 static void note_growth(struct drive *drive, const struct reading *reading)

@@ -194,6 +194,9 @@ void drive_end_health(struct drive *drive);
 void drive_take_health(struct drive *drive);
 /* Put what is known into the sample that ends. */
 void drive_put_health(struct drive *drive, struct sample *sample);
+/* The last reading in a few words; @words has HEALTH_WORDS_MAX. */
+#define HEALTH_WORDS_MAX 160
+void drive_health_words(const struct drive *drive, char *words);
 /* At a tick: readings that are due are asked for in the middle of the interval. */
 void soak_plan_health(struct soak *soak);
 

@@ -154,7 +154,7 @@ void api_run_health(struct call *call)
 	call->type = "application/json";
 	rc = store_journal(call->store, &journal);
 	if (rc == 0)
-		rc = health_run_json(journal, run.id, &call->body);
+		rc = health_run_json(journal, &run, &call->body);
 	if (rc < 0)
 		call_fail_journal(call, rc);
 }

@@ -119,6 +119,31 @@ static void add_interval(struct text *body, const char *name, const struct endur
 	text_add(body, "</td></tr>");
 }
 
+static void add_findings(struct text *body, const struct verdict_health *health)
+{
+	static const struct {
+		const char *icon, *class;
+	} looks[] = {
+		[VERDICT_HEALTH_FAIL] = { "fail", "bad" },
+		[VERDICT_HEALTH_REMARK] = { "warn", "warn" },
+		[VERDICT_HEALTH_INFORMATION] = { "note", "mute" },
+	};
+
+	if (!health->count)
+		return;
+	text_add(body, "<ul>");
+	for (unsigned i = 0; i < health->count; i++) {
+		const struct verdict_health_finding *finding = &health->findings[i];
+
+		text_addf(body, "<li class=\"%s\">", looks[finding->weight].class);
+		page_add_icon(body, looks[finding->weight].icon);
+		text_addf(body, " %s: ", health_weight_name(finding->weight));
+		text_add_html(body, finding->text);
+		text_add(body, "</li>");
+	}
+	text_add(body, "</ul>");
+}
+
 static void add_endurance(struct text *body, const struct health_endurance *endurance)
 {
 	char unit[UNITS_TEXT_MAX] = "unknown";
@@ -163,7 +188,7 @@ static void add_ends(struct text *body, const struct ends *ends)
 	text_add(body, "</tbody></table>");
 }
 
-void page_add_health(struct call *call, const char *run)
+void page_add_health(struct call *call, const struct run_record *run)
 {
 	struct text *body = &call->body;
 	struct health_endurance *endurance = calloc(1, sizeof(*endurance));
@@ -172,7 +197,7 @@ void page_add_health(struct call *call, const char *run)
 	int rc = ends && endurance ? store_journal(call->store, &journal) : -ENOMEM;
 
 	if (rc == 0)
-		rc = journal_each_health(journal, run, INT64_MIN, false, take_reading, ends);
+		rc = journal_each_health(journal, run->id, INT64_MIN, false, take_reading, ends);
 	if (rc == 0)
 		rc = health_endurance_read(journal, run, endurance);
 	text_add(body, "<section id=\"health\" data-live><h2>What the drive says about itself</h2>");
@@ -183,6 +208,7 @@ void page_add_health(struct call *call, const char *run)
 			       "that can be "
 			       "reached, or <code>probe</code> is none.</p>");
 	} else {
+		add_findings(body, &endurance->findings);
 		add_ends(body, ends);
 		add_endurance(body, endurance);
 	}

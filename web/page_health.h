@@ -3,9 +3,10 @@
 #ifndef DRIVESOAK_PAGE_HEALTH_H
 #define DRIVESOAK_PAGE_HEALTH_H
 
+#include "archive/journal.h"
 #include "web/call.h"
 
 /* The section; says that nothing was read where nothing was. A journal that fails is told in it. */
-void page_add_health(struct call *call, const char *run);
+void page_add_health(struct call *call, const struct run_record *run);
 
 #endif

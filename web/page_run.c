@@ -543,7 +543,7 @@ static void answer_view(struct call *call, struct view *view)
 	add_charts(call, view);
 	add_outcome(body, view);
 	if (view->run.source != SOURCE_IMPORTED)
-		page_add_health(call, view->run.id);
+		page_add_health(call, &view->run);
 	text_add(body, "<section class=\"below\" id=\"events\" data-live><h2>Events of this run</h2>\n");
 	page_add_events(call, view->run.id, EVENTS_SHOWN, false);
 	text_add(body, "</section></div>\n<aside class=\"side\">\n");

@@ -139,7 +139,7 @@ static int kept_update(struct kept *kept, struct journal *journal, const struct 
 	if (rc < 0)
 		return rc;
 	summary_read(kept->summary, &kept->figures);
-	rc = health_add_figures(journal, run->id, &kept->figures);
+	rc = health_add_figures(journal, run, &kept->figures);
 	if (rc < 0)
 		return rc;
 	kept->ended_ms = run->ended_ms;

@@ -100,7 +100,7 @@ int export_figures(struct journal *journal, const struct run_record *run, struct
 	if (rc == 0)
 		summary_read(summary, out);
 	summary_free(summary);
-	return rc < 0 ? rc : health_add_figures(journal, run->id, out);
+	return rc < 0 ? rc : health_add_figures(journal, run, out);
 }
 
 /* What has gathered goes out in pieces: a run of two weeks at a second is 200 MB of text. */

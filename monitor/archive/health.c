@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "archive/journal_private.h"
+#include "base/flat.h"
 #include "base/json.h"
 
 struct points {
@@ -154,20 +155,140 @@ static void judge(const struct points *points, struct health_endurance *out)
 		disown(out);
 }
 
-int health_endurance_read(struct journal *journal, const char *run, struct health_endurance *out)
+/* Where a count of a reading belongs in what the verdict is made from. */
+static const struct {
+	const char *key;
+	size_t offset;
+} verdict_counts[] = {
+	{ "media_errors", offsetof(struct verdict_health_reading, media_errors) },
+	{ "critical_warning", offsetof(struct verdict_health_reading, critical_warning) },
+	{ "smart_failed", offsetof(struct verdict_health_reading, smart_failed) },
+	{ "crc_errors", offsetof(struct verdict_health_reading, crc_errors) },
+	{ "unsafe_shutdowns", offsetof(struct verdict_health_reading, unsafe_shutdowns) },
+	{ "reallocated", offsetof(struct verdict_health_reading, reallocated) },
+	{ "warning_temp_minutes", offsetof(struct verdict_health_reading, warning_temp_minutes) },
+	{ "critical_temp_minutes", offsetof(struct verdict_health_reading, critical_temp_minutes) },
+	{ "thermal1_count", offsetof(struct verdict_health_reading, thermal1_count) },
+	{ "thermal2_count", offsetof(struct verdict_health_reading, thermal2_count) },
+	{ "thermal1_s", offsetof(struct verdict_health_reading, thermal1_s) },
+	{ "thermal2_s", offsetof(struct verdict_health_reading, thermal2_s) },
+	{ "throttle_events", offsetof(struct verdict_health_reading, throttle_events) },
+};
+static const struct {
+	const char *key;
+	size_t offset;
+} verdict_levels[] = {
+	{ "percent_used", offsetof(struct verdict_health_reading, percent_used) },
+	{ "spare_pct", offsetof(struct verdict_health_reading, spare_pct) },
+	{ "spare_threshold_pct", offsetof(struct verdict_health_reading, spare_threshold_pct) },
+};
+
+struct verdict_ends {
+	struct verdict_health_reading first, last, now;
+	uint64_t warnings; /* of any reading */
+	uint64_t first_written_bytes, last_written_bytes;
+	uint64_t now_written_bytes;
+	size_t count;
+};
+
+static void take_value(const char *key, const char *value, void *arg)
+{
+	struct verdict_ends *ends = arg;
+
+	/* The walk gives null and "" alike: unknown. */
+	if (!value[0])
+		return;
+	for (size_t i = 0; i < sizeof(verdict_counts) / sizeof(verdict_counts[0]); i++)
+		if (strcmp(key, verdict_counts[i].key) == 0)
+			*(uint64_t *)(void *)((char *)&ends->now + verdict_counts[i].offset) = strtoull(
+				value, NULL, 10);
+	for (size_t i = 0; i < sizeof(verdict_levels) / sizeof(verdict_levels[0]); i++)
+		if (strcmp(key, verdict_levels[i].key) == 0)
+			*(double *)(void *)((char *)&ends->now + verdict_levels[i].offset) = strtod(
+				value, NULL);
+	if (strcmp(key, HEALTH_DISK_WRITTEN) == 0)
+		ends->now_written_bytes = strtoull(value, NULL, 10);
+}
+
+/* What is not known in one reading is still what it was in the one before. */
+static void keep_known(const struct verdict_health_reading *from, struct verdict_health_reading *to)
+{
+	for (size_t i = 0; i < sizeof(verdict_counts) / sizeof(verdict_counts[0]); i++) {
+		uint64_t value = *(
+			const uint64_t *)(const void *)((const char *)from + verdict_counts[i].offset);
+
+		if (value != VERDICT_HEALTH_UNKNOWN)
+			*(uint64_t *)(void *)((char *)to + verdict_counts[i].offset) = value;
+	}
+	for (size_t i = 0; i < sizeof(verdict_levels) / sizeof(verdict_levels[0]); i++) {
+		double value = *(const double *)(const void *)((const char *)from + verdict_levels[i].offset);
+
+		if (!isnan(value))
+			*(double *)(void *)((char *)to + verdict_levels[i].offset) = value;
+	}
+}
+
+static int take_reading(const struct health_record *health, void *arg)
+{
+	struct verdict_ends *ends = arg;
+
+	verdict_health_reading_init(&ends->now);
+	ends->now_written_bytes = 0;
+	(void)flat_each(health->fields, take_value, ends);
+	if (ends->now.critical_warning != VERDICT_HEALTH_UNKNOWN)
+		ends->warnings |= ends->now.critical_warning;
+	if (ends->count++ == 0) {
+		ends->first = ends->last = ends->now;
+		ends->first_written_bytes = ends->now_written_bytes;
+	}
+	keep_known(&ends->now, &ends->last);
+	if (ends->now_written_bytes > ends->last_written_bytes)
+		ends->last_written_bytes = ends->now_written_bytes;
+	return 0;
+}
+
+/* The maker's rating as the run was started with. */
+static void take_rating(const char *key, const char *value, void *arg)
+{
+	if (strcmp(key, "rated_tbw_bytes") == 0)
+		*(uint64_t *)arg = strtoull(value, NULL, 10);
+}
+
+static int find(struct journal *journal, const struct run_record *run, struct verdict_health *out)
+{
+	struct verdict_ends ends = { 0 };
+	struct verdict_health_input input = { 0 };
+	int rc = journal_each_health(journal, run->id, INT64_MIN, false, take_reading, &ends);
+
+	*out = (struct verdict_health){ 0 };
+	if (rc < 0 || ends.count < 2)
+		return rc;
+	if (ends.last.critical_warning != VERDICT_HEALTH_UNKNOWN)
+		ends.last.critical_warning = ends.warnings;
+	input.first = ends.first;
+	input.last = ends.last;
+	if (ends.last_written_bytes > ends.first_written_bytes)
+		input.written_bytes = ends.last_written_bytes - ends.first_written_bytes;
+	(void)flat_each(run->config_json, take_rating, &input.rated_bytes);
+	verdict_health_decide(&input, out);
+	return 0;
+}
+
+int health_endurance_read(struct journal *journal, const struct run_record *run, struct health_endurance *out)
 {
 	struct points points = { 0 };
-	int rc = points_read(journal, run, &points);
+	int rc = points_read(journal, run->id, &points);
 
 	if (rc == 0) {
 		*out = (struct health_endurance){ 0 };
 		judge(&points, out);
+		rc = find(journal, run, &out->findings);
 	}
 	free(points.list);
 	return rc;
 }
 
-int health_add_figures(struct journal *journal, const char *run, struct summary_figures *figures)
+int health_add_figures(struct journal *journal, const struct run_record *run, struct summary_figures *figures)
 {
 	struct health_endurance *endurance = malloc(sizeof(*endurance));
 	int rc = endurance ? health_endurance_read(journal, run, endurance) : -ENOMEM;
@@ -178,6 +299,17 @@ int health_add_figures(struct journal *journal, const char *run, struct summary_
 	}
 	free(endurance);
 	return rc;
+}
+
+const char *health_weight_name(enum verdict_health_weight weight)
+{
+	static const char *const names[] = {
+		[VERDICT_HEALTH_FAIL] = "fail",
+		[VERDICT_HEALTH_REMARK] = "remark",
+		[VERDICT_HEALTH_INFORMATION] = "information",
+	};
+
+	return names[weight];
 }
 
 static void put_interval(struct json *json, const char *key, const struct endurance_interval *interval)
@@ -217,6 +349,15 @@ static void put_endurance(struct json *json, const struct health_endurance *endu
 	put_interval(json, "bytes_left", &endurance->bytes_left);
 	put_interval(json, "seconds_left", &endurance->seconds_left);
 	json_object_close(json);
+	json_key(json, "findings");
+	json_array_open(json);
+	for (unsigned i = 0; i < endurance->findings.count; i++) {
+		json_object_open(json);
+		json_put_string(json, "weight", health_weight_name(endurance->findings.findings[i].weight));
+		json_put_string(json, "text", endurance->findings.findings[i].text);
+		json_object_close(json);
+	}
+	json_array_close(json);
 }
 
 static int put_reading(const struct health_record *health, void *arg)
@@ -227,7 +368,7 @@ static int put_reading(const struct health_record *health, void *arg)
 	return 0;
 }
 
-int health_run_json(struct journal *journal, const char *run, struct text *out)
+int health_run_json(struct journal *journal, const struct run_record *run, struct text *out)
 {
 	struct health_endurance *endurance = malloc(sizeof(*endurance));
 	struct json json;
@@ -238,7 +379,7 @@ int health_run_json(struct journal *journal, const char *run, struct text *out)
 		json_object_open(&json);
 		json_key(&json, "readings");
 		json_array_open(&json);
-		rc = journal_each_health(journal, run, INT64_MIN, false, put_reading, &json);
+		rc = journal_each_health(journal, run->id, INT64_MIN, false, put_reading, &json);
 		json_array_close(&json);
 		put_endurance(&json, endurance);
 		json_object_close(&json);

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "measure/endurance.h"
 #include "measure/summary.h"
+#include "measure/verdict_health.h"
 
 /* What the conductor puts into the fields of a reading beside the decoded ones, and what comes back out of them. */
 #define HEALTH_PHASE	     "phase"
@@ -21,16 +22,21 @@ struct health_endurance {
 	struct endurance_unit unit;
 	struct endurance_interval waf, phase_waf[PHASE_COUNT];
 	struct endurance_interval percent_per_tb, bytes_left, seconds_left; /* at the run's mean rate */
-	double first_percent_used, last_percent_used;			    /* NAN */
+	struct verdict_health findings;		      /* on the change since the first reading */
+	double first_percent_used, last_percent_used; /* NAN */
 };
 
-/* 0 with @out of a run, also without readings; -ENOENT, or as journal.h. */
-int health_endurance_read(struct journal *journal, const char *run, struct health_endurance *out);
+/* 0 with @out of @run, also without readings; -ENOENT, or as journal.h. */
+int health_endurance_read(
+	struct journal *journal, const struct run_record *run, struct health_endurance *out);
 
 /* Put wear and write amplification, which a run need not have, into @figures. */
-int health_add_figures(struct journal *journal, const char *run, struct summary_figures *figures);
+int health_add_figures(
+	struct journal *journal, const struct run_record *run, struct summary_figures *figures);
 
-/* {"readings":[...],"unit":{...},"waf":{...},"phases":{...},"life":{...}} as in API.md. */
-int health_run_json(struct journal *journal, const char *run, struct text *out);
+/* {"readings":[...],"unit":{...},"waf":{...},"phases":{...},"life":{...},"findings":[...]} as in API.md. */
+int health_run_json(struct journal *journal, const struct run_record *run, struct text *out);
+
+const char *health_weight_name(enum verdict_health_weight weight); /* "fail", "remark", "information" */
 
 #endif

@@ -56,3 +56,8 @@ unit_programs += tests/unit/test_pathgroup
 tests_unit_test_pathgroup_SOURCES = tests/unit/test_pathgroup.c
 tests_unit_test_pathgroup_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_pathgroup_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_run_health
+tests_unit_test_run_health_SOURCES = tests/unit/test_run_health.c $(archive_fixture)
+tests_unit_test_run_health_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_run_health_LDADD = $(LDADD) $(CMOCKA_LIBS)

@@ -379,7 +379,7 @@ static void test_a_child_is_asked_for_one_drive_and_read(void **state)
 	/* It complains, uses its arguments, and shows which descriptors, signals and variables it has. */
 	(void)snprintf(body, sizeof(body),
 		"echo noise >&2; { echo \"$*\"; ls /proc/$$/fd | tr '\\n' ' '; grep -h SigBlk "
-		"/proc/$$/status; "
+		"/proc/self/status; "
 		"grep -h SigIgn /proc/$$/status; echo $LC_ALL; } >%s\necho '%s'\nexit 68",
 		output, MINIMAL);
 	write_script(body);
