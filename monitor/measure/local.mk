@@ -12,4 +12,5 @@ libdrivesoak_a_SOURCES += \
 	monitor/measure/steady.c monitor/measure/steady.h \
 	monitor/measure/status.c monitor/measure/status.h monitor/measure/status_json.c monitor/measure/status_json.h \
 	monitor/measure/summary.c monitor/measure/summary.h \
-	monitor/measure/summary_json.c
+	monitor/measure/summary_json.c \
+	monitor/measure/verdict.c monitor/measure/verdict.h
