@@ -42,13 +42,15 @@ check-units:
 	$(MAKE) check TESTS='$(unit_programs)'
 
 # Benchmarks print ratios and assert nothing; they are built for "make bench" only.
-EXTRA_PROGRAMS = tests/bench/engine_bench tests/bench/verify_bench
+EXTRA_PROGRAMS = tests/bench/engine_bench tests/bench/verify_bench tests/bench/deciders_bench
 tests_bench_engine_bench_SOURCES = tests/bench/engine_bench.c
 tests_bench_verify_bench_SOURCES = tests/bench/verify_bench.c
+tests_bench_deciders_bench_SOURCES = tests/bench/deciders_bench.c tests/unit/trace.c tests/unit/trace.h
 EXTRA_DIST += tests/bench/engine.py tests/bench/verify.py tests/bench/soak_vs_others.py
 CLEANFILES += $(EXTRA_PROGRAMS)
 .PHONY: bench
 bench: $(EXTRA_PROGRAMS) drivesoakd drivesoak
+	tests/bench/deciders_bench
 	DRIVESOAK_BUILD='$(abs_top_builddir)' $(srcdir)/tests/bench/soak_vs_others.py
 	DRIVESOAK_BUILD='$(abs_top_builddir)' $(srcdir)/tests/bench/engine.py
 	DRIVESOAK_BUILD='$(abs_top_builddir)' $(srcdir)/tests/bench/verify.py

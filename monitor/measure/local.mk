@@ -9,6 +9,12 @@ libdrivesoak_a_SOURCES += \
 	monitor/measure/endurance_life.c monitor/measure/endurance_unit.c monitor/measure/endurance_waf.c \
 	monitor/measure/healthlimit.c monitor/measure/healthlimit.h \
 	monitor/measure/verdict_health.c monitor/measure/verdict_health.h \
+	monitor/measure/collapse.c monitor/measure/collapse.h monitor/measure/collapse_text.c \
+	monitor/measure/decline.c monitor/measure/decline.h \
+	monitor/measure/level.c monitor/measure/level.h \
+	monitor/measure/rhythm.c monitor/measure/rhythm.h \
+	monitor/measure/steady.c monitor/measure/steady.h \
 	monitor/measure/status.c monitor/measure/status.h monitor/measure/status_json.c monitor/measure/status_json.h \
 	monitor/measure/summary.c monitor/measure/summary.h \
-	monitor/measure/summary_json.c
+	monitor/measure/summary_json.c \
+	monitor/measure/verdict.c monitor/measure/verdict.h

@@ -6,6 +6,7 @@ include tests/unit/config.mk
 include tests/unit/archive.mk
 include tests/unit/control.mk
 include tests/unit/endurance.mk
+include tests/unit/deciders.mk
 include tests/unit/engine.mk
 include tests/unit/inventory.mk
 include tests/unit/guard.mk
