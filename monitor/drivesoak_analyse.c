@@ -11,9 +11,8 @@
 #include "archive/report.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "drivesoak_judge.h"
 #include "measure/summary.h"
-
-#define NOT_JUDGED "steady state and collapses are not judged by this version"
 
 /* What is gathered of one file. */
 struct analysis {
@@ -22,6 +21,7 @@ struct analysis {
 	const struct foreign_info *info;
 	struct summary *summary;
 	struct summary_figures figures;
+	struct judge *judge;
 	double *p95_ns; /* one a sample that knows it */
 	size_t p95_count, p95_capacity;
 };
@@ -69,7 +69,9 @@ static int take_row(const struct foreign_row *row, void *arg)
 	struct analysis *analysis = arg;
 	int rc = keep_p95(analysis, row->lat_p95_ns);
 
-	return rc == 0 ? summary_add(analysis->summary, &row->sample) : rc;
+	if (rc == 0)
+		rc = summary_add(analysis->summary, &row->sample);
+	return rc == 0 ? judge_add(analysis->judge, &row->sample) : rc;
 }
 
 static int compare_doubles(const void *a, const void *b)
@@ -100,7 +102,7 @@ static void put_write(const struct analysis *analysis, struct json *json)
 	json_put_u64(json, "samples", part->samples);
 	put_rates(&part->write, json);
 	json_put_double(json, "stalled_s", part->stalled_s);
-	json_put_null(json, "collapses_per_h");
+	json_put_double(json, "collapses_per_h", judge_collapses_per_h(analysis->judge));
 	json_put_u64(json, "lat_p99_ns", part->lat_p99_ns);
 	json_put_double(json, "host_limited_pct", analysis->figures.host_limited_pct);
 	json_put_double(json, "gap_pct", analysis->figures.gap_pct);
@@ -140,13 +142,7 @@ static void put_lists(const struct analysis *analysis, struct json *json)
 {
 	const struct foreign_info *info = analysis->info;
 
-	json_put_null(json, "steady");
-	json_key(json, "collapses");
-	json_array_open(json);
-	json_array_close(json);
-	json_key(json, "events");
-	json_array_open(json);
-	json_array_close(json);
+	judge_json(analysis->judge, json);
 	json_key(json, "gaps");
 	json_array_open(json);
 	for (size_t i = 0; i < info->gap_count; i++) {
@@ -162,7 +158,6 @@ static void put_lists(const struct analysis *analysis, struct json *json)
 		json_string(json, info->warnings[i]);
 	if (!info->is_interval_known)
 		json_string(json, "the interval is not known and taken for 1 s");
-	json_string(json, NOT_JUDGED);
 	json_array_close(json);
 }
 
@@ -258,6 +253,37 @@ static void print_gaps(const struct foreign_info *info)
 	}
 }
 
+struct printing {
+	const struct foreign_info *info;
+	bool has_falls;
+};
+
+static void print_finding(const struct collapse_finding *finding, void *arg)
+{
+	char from[REPORT_TIME_MAX], to[REPORT_TIME_MAX] = "the end", text[COLLAPSE_TEXT_MAX];
+	struct printing *printing = arg;
+
+	print_time(printing->info, finding->from_ms, from);
+	if (finding->to_ms != COLLAPSE_OPEN)
+		print_time(printing->info, finding->to_ms, to);
+	collapse_print(finding, text);
+	(void)printf("  %s from %s to %s: %s\n", collapse_kind_name(finding->kind), from, to, text);
+	printing->has_falls |= collapse_alerts(finding->kind);
+}
+
+static void print_judged(const struct analysis *analysis)
+{
+	struct printing printing = { analysis->info, false };
+	struct steady_answer steady;
+
+	judge_each(analysis->judge, print_finding, &printing);
+	if (!printing.has_falls)
+		(void)printf("  no collapse\n");
+	judge_steady(analysis->judge, &steady);
+	if (steady.why_not[0])
+		(void)printf("  not settled: %s\n", steady.why_not);
+}
+
 static int print_text(const struct analysis *analysis)
 {
 	const struct summary_part *part = summary_shown(&analysis->figures);
@@ -266,7 +292,8 @@ static int print_text(const struct analysis *analysis)
 
 	print_head(analysis);
 	print_rates("Write", &part->write);
-	if (part->read.max > 0)
+	/* What a host reads beside its writes is not worth a table. */
+	if (part->read.mean > part->write.mean / 50 || (part->read.max > 0 && isnan(part->write.max)))
 		print_rates("Read", &part->read);
 	if (analysis->p95_count) {
 		units_print_duration_rounded(analysis->p95_ns[(analysis->p95_count - 1) / 2], value);
@@ -276,12 +303,12 @@ static int print_text(const struct analysis *analysis)
 		units_print_duration_rounded(part->stalled_s * 1e9, value);
 		(void)printf("  Stalled for %s\n", value);
 	}
+	print_judged(analysis);
 	print_gaps(info);
 	for (size_t i = 0; i < info->warning_count; i++)
 		(void)printf("  warning: %s\n", info->warnings[i]);
 	if (!info->is_interval_known)
 		(void)printf("  warning: the interval is not known and taken for 1 s\n");
-	(void)printf("  warning: %s\n", NOT_JUDGED);
 	return 0;
 }
 
@@ -290,7 +317,11 @@ static int gather(struct analysis *analysis, char *why)
 	int rc = summary_new(analysis->info->interval_s, &analysis->summary);
 
 	if (rc == 0)
+		rc = judge_new(&analysis->judge);
+	if (rc == 0)
 		rc = foreign_each(analysis->foreign, take_row, analysis, why);
+	if (rc == 0)
+		rc = judge_end(analysis->judge);
 	if (rc < 0 && !why[0])
 		(void)snprintf(why, FOREIGN_WHY_MAX, "%.300s: %s", analysis->file, strerror(-rc));
 	if (rc < 0)
@@ -317,6 +348,7 @@ static int analyse(const struct foreign_options *options, const char *file, bool
 		code = drivesoak_analyse_fail(-ENOMEM, strerror(ENOMEM));
 	free(analysis.p95_ns);
 	summary_free(analysis.summary);
+	judge_free(analysis.judge);
 	foreign_close(analysis.foreign);
 	return code;
 }

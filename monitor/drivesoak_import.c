@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "config/config_rules.h"
 #include "drivesoak_analyse.h"
+#include "drivesoak_judge.h"
 
 #define TRIES	 20 /* each waits for a second in SQLite, and a little between */
 #define PAUSE_US 50000
@@ -26,6 +27,7 @@ struct import {
 	struct foreign *foreign;
 	const struct foreign_info *info;
 	struct journal *journal;
+	struct judge *judge;
 	struct run_record run;
 	int64_t shift_ms;  /* from the log's times to those of the wall clock */
 	int64_t last_step; /* of the grid of the interval; INT64_MIN: none yet */
@@ -124,7 +126,7 @@ static int put_row(const struct foreign_row *row, void *arg)
 	rc = journal_put_sample(import->journal, import->run.id, &sample);
 	if (rc < 0)
 		(void)snprintf(import->why, sizeof(import->why), "%.300s", journal_error(import->journal));
-	return rc;
+	return rc < 0 ? rc : judge_add(import->judge, &sample);
 }
 
 /* What is drawn: a log of reads alone would be an empty graph of writes, and what a host reads beside is no workload. */
@@ -185,32 +187,62 @@ static void fill_run(struct import *import, int64_t from_ms)
 	(void)snprintf(run->direct, sizeof(run->direct), "unproven: imported");
 }
 
-static int put_event(struct import *import, enum event_severity severity, const char *words)
+static void event_init(const struct import *import, struct event_record *event)
 {
-	struct event_record event = {
+	*event = (struct event_record){
 		.t_ms = import->run.started_ms,
 		.until_ms = INT64_MIN,
 		.kind = "note",
-		.severity = severity,
 	};
+	text_copy(event->drive, sizeof(event->drive), import->run.drive);
+	text_copy(event->run, sizeof(event->run), import->run.id);
+}
 
-	text_copy(event.drive, sizeof(event.drive), import->run.drive);
-	text_copy(event.run, sizeof(event.run), import->run.id);
+static int put_note(struct import *import, enum event_severity severity, const char *words)
+{
+	struct event_record event;
+
+	event_init(import, &event);
+	event.severity = severity;
 	text_copy(event.text, sizeof(event.text), words);
 	return journal_put_event(import->journal, &event);
 }
 
+struct events {
+	struct import *import;
+	int rc;
+};
+
+static void put_finding(const struct collapse_finding *finding, void *arg)
+{
+	struct events *events = arg;
+	struct event_record event;
+	char text[COLLAPSE_TEXT_MAX];
+
+	if (events->rc < 0)
+		return;
+	event_init(events->import, &event);
+	event.t_ms = finding->from_ms;
+	event.until_ms = finding->to_ms == COLLAPSE_OPEN ? INT64_MIN : finding->to_ms;
+	event.severity = collapse_alerts(finding->kind) ? EVENT_CRITICAL : EVENT_WARNING;
+	text_copy(event.kind, sizeof(event.kind), collapse_kind_name(finding->kind));
+	collapse_print(finding, text);
+	text_copy(event.text, sizeof(event.text), text);
+	events->rc = journal_put_event(events->import->journal, &event);
+}
+
 static int put_events(struct import *import)
 {
+	struct events events = { import, 0 };
 	char words[EVENT_TEXT_MAX];
-	int rc;
 
 	(void)snprintf(words, sizeof(words), "imported from %.300s, format %s",
 		base_name(import->request->file), import->info->format);
-	rc = put_event(import, EVENT_INFO, words);
-	for (size_t i = 0; rc == 0 && i < import->info->warning_count; i++)
-		rc = put_event(import, EVENT_WARNING, import->info->warnings[i]);
-	return rc;
+	events.rc = put_note(import, EVENT_INFO, words);
+	for (size_t i = 0; events.rc == 0 && i < import->info->warning_count; i++)
+		events.rc = put_note(import, EVENT_WARNING, import->info->warnings[i]);
+	judge_each(import->judge, put_finding, &events);
+	return events.rc;
 }
 
 static int put_all(struct import *import)
@@ -220,6 +252,8 @@ static int put_all(struct import *import)
 
 	if (rc == 0)
 		rc = foreign_each(import->foreign, put_row, import, import->why);
+	if (rc == 0)
+		rc = judge_end(import->judge);
 	if (rc < 0)
 		return rc;
 	run->written_bytes = import->knows_writes ? import->written_bytes : UINT64_MAX;
@@ -255,8 +289,11 @@ static int fail_journal(const struct import *import, int rc)
 static int store(struct import *import)
 {
 	static struct run_record same;
-	int rc = begin(import->journal);
+	int rc = judge_new(&import->judge);
 
+	if (rc < 0)
+		return fail(EX_OSERR, import->request->file, strerror(-rc));
+	rc = begin(import->journal);
 	if (rc < 0)
 		return fail_journal(import, rc);
 	if (journal_get_run(import->journal, import->run.id, &same) == 0) {
@@ -391,6 +428,7 @@ int drivesoak_import(const struct import_request *request)
 	}
 	journal_close(import->journal);
 	foreign_close(import->foreign);
+	judge_free(import->judge);
 	free(import);
 	return code;
 }

@@ -27,6 +27,7 @@ drivesoakd_SOURCES = monitor/drivesoakd.c $(conductor_sources)
 bin_PROGRAMS += drivesoak
 drivesoak_SOURCES = monitor/drivesoak.c monitor/drivesoak_arm.c monitor/drivesoak_arm.h \
 	monitor/drivesoak_analyse.c monitor/drivesoak_analyse.h monitor/drivesoak_import.c monitor/drivesoak_import.h \
+	monitor/drivesoak_judge.c monitor/drivesoak_judge.h \
 	monitor/drivesoak_control.c monitor/drivesoak_control.h \
 	monitor/drivesoak_decode.c monitor/drivesoak_decode.h \
 	monitor/drivesoak_output.c monitor/drivesoak_output.h \

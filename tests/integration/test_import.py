@@ -7,7 +7,7 @@ import os
 import subprocess
 import threading
 
-from harness import CLIENT, MIB, Service, main, run, work_folder
+from harness import CLIENT, MIB, SOURCE, Service, Skip, main, run, work_folder
 
 
 def service_of(folder):
@@ -84,6 +84,40 @@ def test_a_month_of_samples_is_analysed_in_a_second():
         assert used < 3, used
 
 
+FALLS = [100] * 70 + [10] * 6 + [100] * 60 + [0] * 5 + [100] * 60 + [20] + [100] * 60
+
+
+def test_falls_are_found_as_a_service_would_have_found_them():
+    with work_folder() as folder:
+        answer = json.loads(run(CLIENT, "analyse", "--json", write_sysbench(folder / "x.log", FALLS)))
+        found = [(fall["from_s"], fall["to_s"], fall["detected_s"], fall["kind"]) for fall in answer["collapses"]]
+        assert found == [(700, 760, 730, "collapse"), (1360, 1410, 1380, "stall")], answer["collapses"]
+        assert [fall["depth_pct"] for fall in answer["collapses"]] == [90, 100], answer["collapses"]
+        assert answer["steady"]["reached"] is False and "extent" in answer["steady"]["why_not"], answer["steady"]
+        hours = len(FALLS) / 360
+        assert abs(answer["write"]["collapses_per_h"] - 2 / hours) < 1e-9, answer["write"]
+        # A fall in the first minutes, before a service would have had a baseline.
+        answer = json.loads(run(CLIENT, "analyse", "--json", write_sysbench(folder / "y.log", [100] * 20 + [5] * 6 + [100] * 20)))
+        assert [(fall["from_s"], fall["to_s"]) for fall in answer["collapses"]] == [(200, 260)], answer["collapses"]
+        # From fresh to a lower level for good: a cliff, which alerts nobody.
+        answer = json.loads(run(CLIENT, "analyse", "--json", write_sysbench(folder / "z.log", [400] * 100 + [100] * 400)))
+        assert answer["collapses"] == [], answer["collapses"]
+        assert [(event["t_s"], event["kind"]) for event in answer["events"]] == [(1000, "cliff")], answer["events"]
+
+
+def test_falls_in_what_was_recorded():
+    """Held to 20 MB/s from 300 to 360 s and to a write a second from 600 to 640 s; from 750 to 760 s it was a dip."""
+    recorded = SOURCE.parent / "shared" / "data" / "recorded"
+    if not recorded.is_dir():
+        raise Skip("no recorded logs")
+    answer = json.loads(run(CLIENT, "analyse", "--json", str(recorded / "sysbench-1.0-10s-throttled.txt")))
+    assert [(fall["from_s"], fall["to_s"]) for fall in answer["collapses"]] == [(300, 360), (600, 640)], answer
+    assert answer["events"] == [], answer
+    answer = json.loads(run(CLIENT, "analyse", "--json", str(recorded / "iostat-xmt-10s-throttled.txt")))
+    start = answer["from_s"]
+    assert [(fall["from_s"] - start, fall["to_s"] - start) for fall in answer["collapses"]] == [(310, 370), (610, 650)], answer
+
+
 def import_log(state, path, name, *options):
     answer = client("import", path, "--name", name, *state, *options)
     assert answer.returncode == 0, answer
@@ -128,7 +162,9 @@ def test_an_import_stands_beside_the_runs_of_a_service_that_runs():
         values = service.rrd_values(run_id, "write_bytes", 10)
         assert values[1796000010] == 1000 * MIB and values[1796000310] == 0, values
         notes = service.api(f"runs/{run_id}/events")["events"]
-        assert [note["kind"] for note in notes] == ["note"] and "x.log" in notes[0]["text"], notes
+        assert [(note["kind"], note["t_s"], note["until_s"]) for note in notes] == [
+            ("stall", 1796000300, 1796000330), ("note", 1796000000, None)], notes
+        assert "x.log" in notes[1]["text"], notes
 
         # The service's own samples go on, and nothing of the import is taken for one.
         count = len(service.samples(own["id"]))
