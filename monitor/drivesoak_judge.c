@@ -15,9 +15,10 @@
 #define STALL_AFTER_NS (20 * NS_PER_S)
 #define HOUR_NS	       (3600 * NS_PER_S)
 
-/* A running service can judge nothing before it has seen so many samples. Of a log they are all there: what they are
- * like without their falls is shown to the decider before them, so that a fall among them is found too. */
-#define EARLY 60
+/* A running service can judge nothing before it has seen 60 samples. Of a log what it begins with is there at once: it
+ * is shown to the decider before the log, without what falls out of line, so that an early fall is found too. */
+#define SHOWN 60
+#define EARLY 15
 
 struct kept {
 	struct collapse_finding finding;
@@ -38,6 +39,7 @@ struct judge {
 	struct turn *turns;
 	size_t turn_count, turn_capacity;
 	uint64_t measured_ns;
+	int64_t last_ms;
 	bool is_settled;
 	struct collapse_sample *early; /* until there are enough of them */
 	size_t early_count, early_capacity, early_counting;
@@ -140,6 +142,19 @@ static int add_steady(struct judge *judge, const struct sample *sample)
 	return keep_turn(judge, sample->t_ms, judge->is_settled);
 }
 
+/* What lasts is told with its numbers so far. */
+static void update_current(struct judge *judge)
+{
+	struct collapse_finding now;
+	struct kept *kept;
+
+	if (!collapse_current(judge->collapse, &now))
+		return;
+	kept = kept_find(judge, now.id);
+	if (kept && !kept->is_absorbed && kept->finding.to_ms == COLLAPSE_OPEN)
+		kept->finding = now;
+}
+
 static int add_fall(struct judge *judge, const struct collapse_sample *sample)
 {
 	struct collapse_answer answer = { 0 };
@@ -148,6 +163,9 @@ static int add_fall(struct judge *judge, const struct collapse_sample *sample)
 	collapse_add(judge->collapse, sample, &answer);
 	for (unsigned i = 0; rc == 0 && i < answer.count; i++)
 		rc = take_turn(judge, &answer.turns[i]);
+	if (rc == 0)
+		update_current(judge);
+	judge->last_ms = sample->t_ms;
 	return rc;
 }
 
@@ -164,7 +182,7 @@ static int compare_doubles(const void *a, const void *b)
 }
 
 /* The median of the early samples that count. */
-static double early_median(const struct judge *judge)
+static double early_level(const struct judge *judge)
 {
 	double rates[EARLY];
 	size_t count = 0;
@@ -176,29 +194,34 @@ static double early_median(const struct judge *judge)
 	return rates[(count - 1) / 2];
 }
 
-/* The early samples as they would be without their falls, ending where the log begins. */
+static void show(struct judge *judge, struct collapse_sample sample, double level, int64_t t_ms)
+{
+	const double rate = rate_of(&sample);
+	struct collapse_answer ignored = { 0 };
+
+	if (rate < level * BELOW_SHARE || rate * BELOW_SHARE > level)
+		sample.bytes = (uint64_t)(level * (double)sample.elapsed_ns / 1e9);
+	sample.stall_ns = 0;
+	sample.t_ms = t_ms;
+	collapse_add(judge->collapse, &sample, &ignored);
+}
+
+/* The early samples over and over, ending where the log begins. */
 static void show_early(struct judge *judge)
 {
-	const double median = early_median(judge);
+	const double level = early_level(judge);
 	const struct collapse_sample *first = &judge->early[0];
 	const int64_t step_ms = (int64_t)(first->elapsed_ns / NS_PER_MS);
-	int64_t t_ms = first->t_ms - EARLY * step_ms;
+	int64_t t_ms = first->t_ms - SHOWN * step_ms;
 
-	for (size_t shown = 0; shown < EARLY;) {
-		for (size_t i = 0; i < judge->early_count && shown < EARLY; i++) {
-			struct collapse_sample sample = judge->early[i];
-			struct collapse_answer ignored = { 0 };
-
-			if (!sample.counts)
-				continue;
-			if (rate_of(&sample) < median * RECOVER_SHARE)
-				sample.bytes = (uint64_t)(median * (double)sample.elapsed_ns / 1e9);
-			sample.stall_ns = 0;
-			sample.t_ms = t_ms;
-			t_ms += step_ms;
-			shown++;
-			collapse_add(judge->collapse, &sample, &ignored);
-		}
+	if (!(level > 0))
+		return;
+	for (size_t shown = 0, i = 0; shown < SHOWN; i = (i + 1) % judge->early_count) {
+		if (!judge->early[i].counts)
+			continue;
+		show(judge, judge->early[i], level, t_ms);
+		t_ms += step_ms;
+		shown++;
 	}
 }
 
@@ -238,9 +261,42 @@ int judge_add(struct judge *judge, const struct sample *sample)
 	return judge->has_begun ? add_fall(judge, &fall) : keep_early(judge, &fall);
 }
 
+/* The teeth of a saw are counted when it is over. One that the log ends in goes on all the same. */
+static int end_periodic(struct judge *judge, size_t at)
+{
+	const struct collapse_finding before = judge->kept[at].finding;
+	const int64_t period_ms = (int64_t)(before.period_s * 1000), end_ms = judge->last_ms;
+	const struct collapse_sample later = {
+		.t_ms = end_ms + 4 * period_ms,
+		.elapsed_ns = NS_PER_S,
+		.bytes = (uint64_t)before.baseline_bytes_per_s,
+		.counts = true,
+	};
+	struct collapse_finding now, *after;
+	int rc;
+
+	if (collapse_current(judge->collapse, &now))
+		return 0; /* the log ends in a tooth */
+	rc = add_fall(judge, &later);
+	after = &judge->kept[at].finding;
+	if (after->kind == COLLAPSE_PERIODIC && after->to_ms != COLLAPSE_OPEN &&
+		(end_ms - after->to_ms) * 2 < period_ms * 3)
+		after->to_ms = COLLAPSE_OPEN;
+	return rc;
+}
+
 int judge_end(struct judge *judge)
 {
-	return judge->has_begun ? 0 : begin(judge);
+	int rc = judge->has_begun ? 0 : begin(judge);
+
+	for (size_t i = 0; i < judge->kept_count && rc == 0; i++) {
+		const struct kept *kept = &judge->kept[i];
+
+		if (kept->finding.kind == COLLAPSE_PERIODIC && kept->finding.to_ms == COLLAPSE_OPEN &&
+			!kept->is_absorbed)
+			return end_periodic(judge, i);
+	}
+	return rc;
 }
 
 double judge_collapses_per_h(const struct judge *judge)

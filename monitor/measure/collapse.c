@@ -91,6 +91,12 @@ void collapse_free(struct collapse *collapse)
 	free(collapse);
 }
 
+/* A log may tell only one direction. */
+static uint64_t known_or_zero(uint64_t bytes)
+{
+	return bytes != SAMPLE_UNKNOWN ? bytes : 0;
+}
+
 void collapse_sample_of(const struct sample *sample, bool is_settled, struct collapse_sample *out)
 {
 	bool counts = summary_counts(sample);
@@ -98,7 +104,7 @@ void collapse_sample_of(const struct sample *sample, bool is_settled, struct col
 	*out = (struct collapse_sample){
 		.t_ms = sample->t_ms,
 		.elapsed_ns = sample->elapsed_ns != SAMPLE_UNKNOWN ? sample->elapsed_ns : 0,
-		.bytes = counts ? sample->write_bytes + sample->read_bytes : 0,
+		.bytes = counts ? known_or_zero(sample->write_bytes) + known_or_zero(sample->read_bytes) : 0,
 		.stall_ns = sample->stall_ns,
 		.counts = counts,
 		.is_settled = is_settled,

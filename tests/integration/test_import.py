@@ -99,6 +99,13 @@ def test_falls_are_found_as_a_service_would_have_found_them():
         # A fall in the first minutes, before a service would have had a baseline.
         answer = json.loads(run(CLIENT, "analyse", "--json", write_sysbench(folder / "y.log", [100] * 20 + [5] * 6 + [100] * 20)))
         assert [(fall["from_s"], fall["to_s"]) for fall in answer["collapses"]] == [(200, 260)], answer["collapses"]
+        # A log that tells no reads, in another interval.
+        csv = folder / "m.csv"
+        csv.write_text("t_s,write_bytes_per_s\n" + "".join(
+            f"{at * 60},{10 if 100 < at <= 103 else 300000000}\n" for at in range(1, 160)))
+        fall, = json.loads(run(CLIENT, "analyse", "--json", str(csv)))["collapses"]
+        assert (fall["from_s"], fall["to_s"], fall["kind"]) == (6000, 6180, "collapse"), fall
+        assert fall["baseline_bytes_per_s"] == 300000000, fall
         # From fresh to a lower level for good: a cliff, which alerts nobody.
         answer = json.loads(run(CLIENT, "analyse", "--json", write_sysbench(folder / "z.log", [400] * 100 + [100] * 400)))
         assert answer["collapses"] == [], answer["collapses"]
