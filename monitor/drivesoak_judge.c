@@ -18,7 +18,7 @@
 /* A running service can judge nothing before it has seen 60 samples. Of a log what it begins with is there at once: it
  * is shown to the decider before the log, without what falls out of line, so that an early fall is found too. */
 #define SHOWN 60
-#define EARLY 15
+#define EARLY 30
 
 struct kept {
 	struct collapse_finding finding;
