@@ -9,6 +9,7 @@
 #include "measure/decline.h"
 #include "measure/level.h"
 #include "measure/rhythm.h"
+#include "measure/stretch.h"
 #include "measure/summary.h"
 
 #define BASELINE_MIN	60 /* samples */
@@ -27,14 +28,6 @@
 #define CLIFF_BACK	12   /* samples */
 #define CLIFF_LEVEL	0.85 /* the newer half over the older one, or the other way, before a level is one */
 #define PATIENCE	4    /* collapse-for; then what is low without being a fall is the level */
-
-/* Consecutive samples. */
-struct stretch {
-	unsigned n;
-	uint64_t ns, low_ns; /* low: of samples that are low themselves */
-	double bytes, worst; /* worst: rate */
-	int64_t from_ms;
-};
 
 /* A fall that was raised, or is a tooth of a rhythm. */
 struct fall {
@@ -124,55 +117,9 @@ bool collapse_current(const struct collapse *collapse, struct collapse_finding *
 	return true;
 }
 
-static double rate_of(const struct collapse_sample *s)
-{
-	return (double)s->bytes * 1e9 / (double)s->elapsed_ns;
-}
-
-static int64_t start_ms(const struct collapse_sample *s)
-{
-	return s->t_ms - (int64_t)(s->elapsed_ns / NS_PER_MS);
-}
-
 static bool is_time(uint64_t ns, uint64_t least_ns)
 {
 	return (double)ns >= (double)least_ns * ALMOST;
-}
-
-static void stretch_clear(struct stretch *stretch)
-{
-	*stretch = (struct stretch){ 0 };
-}
-
-static void stretch_add(struct stretch *stretch, const struct collapse_sample *s, bool is_low)
-{
-	double rate = rate_of(s);
-
-	if (stretch->n == 0 || rate < stretch->worst)
-		stretch->worst = rate;
-	if (stretch->n++ == 0)
-		stretch->from_ms = start_ms(s);
-	stretch->ns += s->elapsed_ns;
-	stretch->low_ns += is_low ? s->elapsed_ns : 0;
-	stretch->bytes += (double)s->bytes;
-}
-
-/* @a ends where @b begins. */
-static struct stretch stretch_join(const struct stretch *a, const struct stretch *b)
-{
-	return (struct stretch){
-		.n = a->n + b->n,
-		.ns = a->ns + b->ns,
-		.low_ns = a->low_ns + b->low_ns,
-		.bytes = a->bytes + b->bytes,
-		.worst = b->n ? fmin(a->worst, b->worst) : a->worst,
-		.from_ms = a->from_ms,
-	};
-}
-
-static double mean_of(const struct stretch *stretch)
-{
-	return stretch->ns ? stretch->bytes * 1e9 / (double)stretch->ns : 0;
 }
 
 static void turn(struct collapse *collapse, enum collapse_change change,
@@ -211,7 +158,7 @@ static void normal_add(struct collapse *collapse, const struct collapse_sample *
 	/* Not while something low is under way: it would be taken for noise. */
 	if (++collapse->noise_age >= NOISE_EVERY && collapse->bad.n == 0)
 		noise_measure(collapse);
-	level_add(&collapse->normal, rate_of(s));
+	level_add(&collapse->normal, stretch_rate(s));
 	if (collapse->was_settled)
 		collapse->settled_samples++;
 }
@@ -397,13 +344,14 @@ static double low_of(const struct collapse *collapse)
 
 static bool is_beyond_noise(const struct collapse *collapse, const struct stretch *stretch)
 {
-	return 1 - mean_of(stretch) / collapse->baseline >= BEYOND_SDS * noise_of_mean(collapse, stretch->n);
+	return 1 - stretch_mean(stretch) / collapse->baseline >=
+	       BEYOND_SDS * noise_of_mean(collapse, stretch->n);
 }
 
 static bool is_fall(const struct collapse *collapse, const struct stretch *stretch)
 {
 	return is_time(stretch->low_ns, collapse->config.for_ns) &&
-	       mean_of(stretch) <= limit_of(collapse, stretch->n) * collapse->baseline &&
+	       stretch_mean(stretch) <= limit_of(collapse, stretch->n) * collapse->baseline &&
 	       is_beyond_noise(collapse, stretch);
 }
 
@@ -415,7 +363,7 @@ static struct collapse_finding finding_of(
 		.detected_ms = t_ms,
 		.to_ms = COLLAPSE_OPEN,
 		.baseline_bytes_per_s = collapse->baseline,
-		.mean_bytes_per_s = mean_of(stretch),
+		.mean_bytes_per_s = stretch_mean(stretch),
 		.worst_bytes_per_s = stretch->worst,
 		.noise_pct = collapse->noise.sd * 100,
 		.period_s = NAN,
@@ -501,7 +449,7 @@ static void bad_end(struct collapse *collapse)
 	struct stretch *bad = &collapse->bad;
 
 	if (is_beyond_noise(collapse, bad) &&
-		mean_of(bad) <= limit_of(collapse, bad->n) * collapse->baseline) {
+		stretch_mean(bad) <= limit_of(collapse, bad->n) * collapse->baseline) {
 		struct collapse_finding dip = finding_of(collapse, bad, bad->from_ms);
 		struct rhythm_fall tooth = rhythm_fall_of(&dip, bad->ns, share_of(&dip));
 
@@ -519,7 +467,7 @@ static unsigned patience_of(const struct collapse *collapse, const struct collap
 
 static void bad_add(struct collapse *collapse, const struct collapse_sample *s)
 {
-	double share = rate_of(s) / collapse->baseline;
+	double share = stretch_rate(s) / collapse->baseline;
 	struct stretch *bad = &collapse->bad, longer = *bad;
 	bool is_low = share < low_of(collapse);
 
@@ -531,7 +479,7 @@ static void bad_add(struct collapse *collapse, const struct collapse_sample *s)
 		return;
 	}
 	stretch_add(&longer, s, is_low);
-	if ((!is_low && mean_of(&longer) > limit_of(collapse, longer.n) * collapse->baseline) ||
+	if ((!is_low && stretch_mean(&longer) > limit_of(collapse, longer.n) * collapse->baseline) ||
 		longer.n > patience_of(collapse, s)) {
 		bad_end(collapse);
 		stretch_clear(&collapse->lead);
@@ -545,6 +493,22 @@ static void bad_add(struct collapse *collapse, const struct collapse_sample *s)
 		fall_begin(collapse, bad, bad->n, s->t_ms, 0);
 	else if (collapse->lead.n && is_fall(collapse, &longer))
 		fall_begin(collapse, &longer, longer.n, s->t_ms, 0);
+}
+
+/* Now that there is a baseline: what is low may have begun before. */
+static void bad_recall(struct collapse *collapse, const struct collapse_sample *s)
+{
+	struct stretch *bad = &collapse->bad;
+	double limit = low_of(collapse) * collapse->baseline, rate;
+
+	stretch_clear(bad);
+	while (bad->n < collapse->normal.count && (rate = level_at(&collapse->normal, bad->n)) < limit) {
+		bad->worst = bad->n ? fmin(bad->worst, rate) : rate;
+		bad->bytes += rate * (double)s->elapsed_ns / 1e9;
+		bad->n++;
+	}
+	bad->ns = bad->low_ns = bad->n * s->elapsed_ns;
+	bad->from_ms = s->t_ms - (int64_t)(bad->ns / NS_PER_MS);
 }
 
 static void stall_begin(struct collapse *collapse, const struct collapse_sample *s, uint64_t stall_ns)
@@ -567,9 +531,9 @@ static void watch(struct collapse *collapse, const struct collapse_sample *s)
 	if (!collapse->is_watched)
 		return;
 	stretch_add(&cliff->sum, s, false);
-	if (rate_of(s) >= back || collapse->back.n)
+	if (stretch_rate(s) >= back || collapse->back.n)
 		stretch_add(&collapse->back, s, false);
-	if (collapse->back.n && mean_of(&collapse->back) < back)
+	if (collapse->back.n && stretch_mean(&collapse->back) < back)
 		stretch_clear(&collapse->back);
 	if (collapse->back.n >= CLIFF_BACK && is_time(collapse->back.ns, collapse->config.for_ns)) {
 		collapse->is_watched = false;
@@ -593,6 +557,8 @@ static void add_normal(struct collapse *collapse, const struct collapse_sample *
 	}
 	if (!(collapse->baseline > 0)) {
 		baseline_move(collapse, s->elapsed_ns);
+		if (collapse->baseline > 0)
+			bad_recall(collapse, s);
 		return;
 	}
 	bad_add(collapse, s);
@@ -627,9 +593,9 @@ static bool good_add(struct collapse *collapse, const struct collapse_sample *s,
 			stretch_add(good, s, false);
 		return s->bytes > 0;
 	}
-	if (good->n || rate_of(s) >= back)
+	if (good->n || stretch_rate(s) >= back)
 		stretch_add(good, s, false);
-	if (good->n && mean_of(good) < back)
+	if (good->n && stretch_mean(good) < back)
 		stretch_clear(good);
 	return is_time(good->ns, collapse->config.for_ns) && good->n >= back_samples(collapse);
 }
@@ -648,7 +614,7 @@ static bool is_level(const struct level *level)
 static void cliff_add(struct collapse *collapse, const struct collapse_sample *s, uint64_t stall_ns)
 {
 	struct fall *fall = &collapse->fall;
-	bool is_very_low = rate_of(s) < CLIFF_LOW_SHARE * fall->finding.baseline_bytes_per_s;
+	bool is_very_low = stretch_rate(s) < CLIFF_LOW_SHARE * fall->finding.baseline_bytes_per_s;
 
 	fall->very_low_ns = is_very_low ? fall->very_low_ns + s->elapsed_ns : 0;
 	if (is_time(stall_ns, collapse->config.stall_after_ns))
@@ -676,7 +642,7 @@ static void add_fallen(struct collapse *collapse, const struct collapse_sample *
 	struct fall *fall = &collapse->fall;
 
 	stretch_add(&fall->sum, s, false);
-	level_add(&collapse->fallen, rate_of(s));
+	level_add(&collapse->fallen, stretch_rate(s));
 	fall->finding.stall_s = fmax(fall->finding.stall_s, (double)stall_ns / 1e9);
 	if (good_add(collapse, s, stall_ns)) {
 		fall_end(collapse);
@@ -697,7 +663,8 @@ static void add_decline(struct collapse *collapse, const struct collapse_sample 
 {
 	struct decline *decline = &collapse->decline;
 	struct collapse_finding *degraded = &collapse->degraded;
-	enum decline_turn change = decline_add(decline, s->t_ms, s->elapsed_ns, rate_of(s), s->is_settled);
+	enum decline_turn change = decline_add(
+		decline, s->t_ms, s->elapsed_ns, stretch_rate(s), s->is_settled);
 
 	if (change == DECLINE_BEGINS) {
 		*degraded = (struct collapse_finding){
@@ -720,8 +687,10 @@ static void add_decline(struct collapse *collapse, const struct collapse_sample 
 }
 
 /* Nothing is known of this time: what is under way can't be said to have gone on through it. */
-static void forget_runs(struct collapse *collapse)
+static void forget_runs(struct collapse *collapse, int64_t t_ms)
 {
+	if (collapse->rhythm.is_on && t_ms - collapse->last_ms > collapse->rhythm.period_ms / 2)
+		rhythm_skip(&collapse->rhythm, t_ms);
 	stretch_clear(&collapse->bad);
 	stretch_clear(&collapse->lead);
 	stretch_clear(&collapse->good);
@@ -732,7 +701,7 @@ static void forget_runs(struct collapse *collapse)
 static bool follows_hole(const struct collapse *collapse, const struct collapse_sample *s)
 {
 	return collapse->last_ms != INT64_MIN &&
-	       start_ms(s) - collapse->last_ms > (int64_t)(s->elapsed_ns / NS_PER_MS / 2);
+	       stretch_start_ms(s) - collapse->last_ms > (int64_t)(s->elapsed_ns / NS_PER_MS / 2);
 }
 
 static uint64_t stall_of(struct collapse *collapse, const struct collapse_sample *s)
@@ -773,7 +742,11 @@ static void periodic_undo(struct collapse *collapse)
 
 static void rhythm_check(struct collapse *collapse, int64_t t_ms)
 {
-	if ((collapse->is_fallen && collapse->fall.is_tooth) || !rhythm_is_over(&collapse->rhythm, t_ms))
+	if (!collapse->rhythm.is_on)
+		return;
+	if (collapse->is_fallen && !collapse->fall.is_tooth)
+		rhythm_skip(&collapse->rhythm, t_ms);
+	if (collapse->is_fallen || !rhythm_is_over(&collapse->rhythm, t_ms))
 		return;
 	collapse->periodic.to_ms = collapse->rhythm.last_to_ms;
 	if (collapse->rhythm.teeth <= 3)
@@ -786,12 +759,14 @@ static void rhythm_check(struct collapse *collapse, int64_t t_ms)
 void collapse_add(struct collapse *collapse, const struct collapse_sample *s, struct collapse_answer *out)
 {
 	uint64_t stall_ns;
+	bool is_hole;
 
 	out->count = 0;
 	collapse->answer = out;
-	if (!s->counts || s->elapsed_ns == 0 || follows_hole(collapse, s))
-		forget_runs(collapse);
-	if (!s->counts || s->elapsed_ns == 0)
+	is_hole = !s->counts || s->elapsed_ns == 0;
+	if (is_hole || follows_hole(collapse, s))
+		forget_runs(collapse, s->t_ms);
+	if (is_hole)
 		return;
 	collapse->last_ms = s->t_ms;
 	if (s->is_settled && !collapse->was_settled)

@@ -23,8 +23,7 @@ static void sort(double *values, unsigned count)
 	qsort(values, count, sizeof(*values), compare_doubles);
 }
 
-/* Age 0 is the newest. */
-static double value_at(const struct level *level, unsigned age)
+double level_at(const struct level *level, unsigned age)
 {
 	return level->ring[(level->next + LEVEL_MAX - 1 - age) % LEVEL_MAX];
 }
@@ -85,7 +84,7 @@ void level_drop_newest(struct level *level, unsigned count)
 void level_keep_newest(struct level *level, unsigned count)
 {
 	while (level->count > count)
-		sorted_remove(level, value_at(level, level->count - 1));
+		sorted_remove(level, level_at(level, level->count - 1));
 }
 
 double level_median(const struct level *level)
@@ -100,7 +99,7 @@ double level_median_of(const struct level *level, unsigned skip, unsigned count)
 	if (count == 0 || count > MEDIAN_OF_MAX || skip + count > level->count)
 		return NAN;
 	for (unsigned i = 0; i < count; i++)
-		values[i] = value_at(level, skip + i);
+		values[i] = level_at(level, skip + i);
 	sort(values, count);
 	return values[(count - 1) / 2];
 }
@@ -112,15 +111,15 @@ static void block_figures(const struct level *level, unsigned age, double *dista
 	       middle = level_median_of(level, age, LEVEL_BLOCK);
 
 	for (unsigned i = 0; i < LEVEL_BLOCK; i++)
-		mean += value_at(level, age + i);
+		mean += level_at(level, age + i);
 	mean /= LEVEL_BLOCK;
 	for (unsigned i = 0; i < LEVEL_BLOCK; i++) {
-		double off = value_at(level, age + i) - mean;
+		double off = level_at(level, age + i) - mean;
 
 		squares += off * off;
 		products += off * last;
 		last = off;
-		distances[i] = fabs(value_at(level, age + i) - middle);
+		distances[i] = fabs(level_at(level, age + i) - middle);
 	}
 	*correlation = squares > 0 ? products / squares : 0;
 }

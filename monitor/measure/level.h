@@ -27,7 +27,8 @@ void level_clear(struct level *level);
 void level_add(struct level *level, double value);
 void level_drop_newest(struct level *level, unsigned count); /* as many as there are, at most */
 void level_keep_newest(struct level *level, unsigned count);
-double level_median(const struct level *level); /* lower of two; NAN when empty */
+double level_at(const struct level *level, unsigned age); /* 0: the newest; below count */
+double level_median(const struct level *level);		  /* lower of two; NAN when empty */
 /* Of the @count values before the newest @skip, at most 60; NAN unless there are as many. */
 double level_median_of(const struct level *level, unsigned skip, unsigned count);
 /* All zero with fewer than two blocks, or at a median of 0. */

@@ -14,6 +14,7 @@ libdrivesoak_a_SOURCES += \
 	monitor/measure/level.c monitor/measure/level.h \
 	monitor/measure/rhythm.c monitor/measure/rhythm.h \
 	monitor/measure/steady.c monitor/measure/steady.h \
+	monitor/measure/stretch.c monitor/measure/stretch.h \
 	monitor/measure/status.c monitor/measure/status.h monitor/measure/status_json.c monitor/measure/status_json.h \
 	monitor/measure/summary.c monitor/measure/summary.h \
 	monitor/measure/summary_json.c \

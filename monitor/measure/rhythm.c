@@ -7,7 +7,7 @@
 
 #define DISTANCES_AGREE 0.20 /* of the longer one */
 #define LEVELS_AGREE	0.15
-#define LENGTHS_AGREE	3
+#define LENGTHS_AGREE	4
 #define SAME_TOOTH	0.25 /* periods from the end of the last one */
 #define SAME_FALL_MS	60000
 #define OVER		3.5
@@ -98,7 +98,8 @@ static bool is_on_beat(const struct rhythm *rhythm, const struct rhythm_fall *fa
 {
 	double distance = distance_of(rhythm, fall), beats = round(distance);
 
-	return beats >= 1 && beats <= TEETH_MISSED && fabs(distance - beats) <= OFF_BEAT;
+	return rhythm->is_beat_lost ||
+	       (beats >= 1 && beats <= TEETH_MISSED && fabs(distance - beats) <= OFF_BEAT);
 }
 
 bool rhythm_has(const struct rhythm *rhythm, const struct rhythm_fall *fall)
@@ -118,7 +119,9 @@ static bool tooth_add(struct rhythm *rhythm, const struct rhythm_fall *fall)
 	rhythm->last_to_ms = end_ms(fall);
 	if (!is_on_beat(rhythm, fall))
 		return true;
-	rhythm->period_ms *= 1 + SMOOTH * (distance / beats - 1);
+	if (!rhythm->is_beat_lost)
+		rhythm->period_ms *= 1 + SMOOTH * (distance / beats - 1);
+	rhythm->is_beat_lost = false;
 	rhythm->level_mean += SMOOTH * (fall->level - rhythm->level_mean);
 	if (fall->ns > rhythm->longest_ns)
 		rhythm->longest_ns = fall->ns;
@@ -148,6 +151,12 @@ bool rhythm_add(struct rhythm *rhythm, const struct rhythm_fall *fall, bool is_t
 	return false;
 }
 
+void rhythm_skip(struct rhythm *rhythm, int64_t t_ms)
+{
+	rhythm->last_from_ms = t_ms;
+	rhythm->is_beat_lost = true;
+}
+
 bool rhythm_is_over(const struct rhythm *rhythm, int64_t t_ms)
 {
 	double over = rhythm->teeth <= 3 ? OVER_UNSURE : OVER;
@@ -158,6 +167,6 @@ bool rhythm_is_over(const struct rhythm *rhythm, int64_t t_ms)
 
 void rhythm_end(struct rhythm *rhythm)
 {
-	rhythm->is_on = false;
+	rhythm->is_on = rhythm->is_beat_lost = false;
 	rhythm->count = 0;
 }

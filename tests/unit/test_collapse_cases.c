@@ -199,6 +199,24 @@ static void test_before_there_is_a_baseline_only_a_stall_is_seen(void **state)
 	rig_fini(&rig);
 }
 
+static void test_a_fall_that_the_first_baseline_finds_under_way_keeps_its_beginning(void **state)
+{
+	struct rig rig = { .interval_s = 10 };
+
+	(void)state;
+	rig.sample =
+		(struct collapse_sample){ .stall_ns = SAMPLE_UNKNOWN, .counts = true, .is_settled = true };
+	assert_int_equal(collapse_new(&usual, &rig.collapse), 0);
+	rig_feed(&rig, 55, 100);
+	rig_feed(&rig, 5, 20);
+	assert_string_equal(rig.log, "");
+	rig_feed(&rig, 1, 20);
+	assert_string_equal(rig.log, "RAISED collapse 1 @61");
+	assert_int_equal(s_of(&rig, rig.last.from_ms), 550);
+	assert_true(fabs(rig.last.mean_bytes_per_s / MIB - 20) < 0.01);
+	rig_fini(&rig);
+}
+
 static void test_open_for_six_hours_it_is_the_new_level(void **state)
 {
 	struct rig rig;
@@ -357,6 +375,30 @@ static void test_what_is_no_tooth_is_raised_beside_the_saw(void **state)
 	rig_mark(&rig);
 	feed_tooth(&rig, 60, 30); /* longer */
 	assert_non_null(strstr(rig.log, "RAISED collapse 4 @16, CLEARED collapse 4 @33"));
+	rig_fini(&rig);
+}
+
+static void test_a_saw_goes_on_after_a_pause_and_after_another_fall(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, &usual, 10, true);
+	for (int i = 0; i < 10; i++)
+		feed_tooth(&rig, 60, 6);
+	rig_mark(&rig);
+	rig.sample.counts = false;
+	rig_feed(&rig, 327, 0); /* more than it takes to be over, and off the beat */
+	rig.sample.counts = true;
+	for (int i = 0; i < 3; i++)
+		feed_tooth(&rig, 60, 6);
+	assert_string_equal(rig.log, "");
+	rig_mark(&rig);
+	rig_feed(&rig, 400, 1);
+	rig_feed(&rig, 17, 100);
+	for (int i = 0; i < 3; i++)
+		feed_tooth(&rig, 60, 6);
+	assert_string_equal(rig.log, "RAISED collapse 3 @3, CLEARED collapse 3 @403");
 	rig_fini(&rig);
 }
 
@@ -636,6 +678,7 @@ int main(void)
 		cmocka_unit_test(test_a_hang_is_a_stall_without_any_completion),
 		cmocka_unit_test(test_the_stall_clock_reaches_back_into_the_sample_before),
 		cmocka_unit_test(test_before_there_is_a_baseline_only_a_stall_is_seen),
+		cmocka_unit_test(test_a_fall_that_the_first_baseline_finds_under_way_keeps_its_beginning),
 		cmocka_unit_test(test_open_for_six_hours_it_is_the_new_level),
 		cmocka_unit_test(test_once_settled_the_baseline_sinks_by_5_percent_an_hour),
 		cmocka_unit_test(test_before_it_is_settled_a_fall_is_a_cliff),
@@ -644,6 +687,7 @@ int main(void)
 		cmocka_unit_test(test_without_an_extent_the_first_lasting_fall_is_the_cliff),
 		cmocka_unit_test(test_a_saw_tooth_is_one_finding),
 		cmocka_unit_test(test_what_is_no_tooth_is_raised_beside_the_saw),
+		cmocka_unit_test(test_a_saw_goes_on_after_a_pause_and_after_another_fall),
 		cmocka_unit_test(test_three_falls_without_a_fourth_are_three_falls),
 		cmocka_unit_test(test_samples_that_do_not_count_neither_begin_nor_end_a_fall),
 		cmocka_unit_test(test_other_intervals),
