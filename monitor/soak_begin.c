@@ -149,7 +149,8 @@ static bool begin_unrecorded(struct drive *drive, struct journal *journal)
 	bool is_unrecorded = known && drive->config->device[0] &&
 			     claim_read(drive->soak->options.config->state_directory, drive->config->name,
 				     &claim, why) == 0 &&
-			     claim.run[0] && journal_get_run(journal, claim.run, known) == -ENOENT;
+			     claim.run[0] && drive_now_ms(drive) < claim.taken_ms + CLAIM_RETAKE_MS &&
+			     journal_get_run(journal, claim.run, known) == -ENOENT;
 
 	free(known);
 	if (!is_unrecorded)

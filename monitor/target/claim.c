@@ -39,6 +39,7 @@ static const struct {
 	{ "backing_inode", offsetof(struct claim, identity.backing_inode) },
 	{ "armed_ms", offsetof(struct claim, armed_ms) },
 	{ "expires_ms", offsetof(struct claim, expires_ms) },
+	{ "taken_ms", offsetof(struct claim, taken_ms) },
 	{ "digest", offsetof(struct claim, contents.digest) },
 	{ "nonzero_ppm", offsetof(struct claim, contents.nonzero_ppm) },
 };

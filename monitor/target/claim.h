@@ -13,7 +13,9 @@
 
 #define CLAIM_TTL_MS	 (24LL * 3600 * 1000)
 #define CLAIM_EDGE_BYTES (1u << 20) /* what is saved of each end */
-#define CLAIM_WHY_MAX	 512
+/* A service that is killed between taking a claim over and recording the run begins that run again, so soon after. */
+#define CLAIM_RETAKE_MS (600LL * 1000)
+#define CLAIM_WHY_MAX	512
 
 /* So much more of the samples may be non-zero than at arming: a drive may give what it likes for blocks that hold
  * nothing. */
@@ -29,6 +31,7 @@ struct claim {
 	char drive[65];
 	struct identity identity;
 	int64_t armed_ms, expires_ms;
+	int64_t taken_ms;		/* when the run took it over; 0 */
 	struct claim_contents contents; /* at arming */
 	char by[96];			/* "uid 0 (root)" */
 	char run[64];			/* the run that took it over; "": none yet */

@@ -475,6 +475,7 @@ static int take_over(
 	if (request->goal_bytes)
 		return 0;
 	text_copy(claim->run, sizeof(claim->run), request->run_id);
+	claim->taken_ms = clock_wall_ms();
 	if (claim_write(request->state_directory, claim, words) < 0)
 		return target_why(why, -EIO, device->node, "", words);
 	return edges_write(device, why);

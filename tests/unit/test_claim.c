@@ -51,6 +51,7 @@ static struct claim claim_make(void)
 		},
 		.armed_ms = ARMED_MS,
 		.expires_ms = ARMED_MS + CLAIM_TTL_MS,
+		.taken_ms = ARMED_MS + 5,
 		.contents = { .digest = 0xfedcba9876543210, .nonzero_ppm = 777777 },
 		.by = "uid 0 (root)",
 		.run = "cand-20261201T020636Z",
@@ -79,6 +80,7 @@ static void test_what_is_written_is_read(void **state)
 	assert_int_equal(back.identity.backing_inode, 4711);
 	assert_int_equal(back.armed_ms, claim.armed_ms);
 	assert_int_equal(back.expires_ms, claim.expires_ms);
+	assert_int_equal(back.taken_ms, claim.taken_ms);
 	assert_int_equal(back.contents.digest, claim.contents.digest);
 	assert_int_equal(back.contents.nonzero_ppm, 777777);
 	(void)snprintf(path, sizeof(path), "%s/claims/cand.claim", base);
