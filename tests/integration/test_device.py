@@ -336,7 +336,7 @@ def test_a_drive_that_is_not_there_is_waited_for():
 def test_the_write_budget_holds_over_kills():
     budget = 400 * MIB
     dice = random.Random(2013)
-    with device_service(size="64MiB", rate="24MiB", write_budget=f"{budget}B", engine="auto", verify="end") as service:
+    with device_service(size="64MiB", rate="12MiB", write_budget=f"{budget}B", engine="auto", verify="end") as service:
         before = device_written_bytes(service.device)
         service.arm()
         service.start()
