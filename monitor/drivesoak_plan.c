@@ -26,7 +26,7 @@
 
 /* What is to be written on. */
 struct subject {
-	char target[600], model[64], serial[64], transport[16];
+	char target[600], model[64], serial[160], transport[16];
 	bool is_rotational;
 	uint64_t capacity_bytes, fill_bytes;
 	unsigned files; /* 0: no files */

@@ -53,7 +53,7 @@ def test_the_service_reads_health_while_it_soaks():
         service.start()
         for drive in drives:
             service.wait_phase(drive.name, "soak")
-        run = service.runs("nvme")[0]["id"]
+        run = service.wait_for(lambda: service.runs("nvme"), 20, "the run in the journal")[0]["id"]
 
         def readings():
             return service.api(f"runs/{run}/health")["readings"]
