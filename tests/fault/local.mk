@@ -11,4 +11,4 @@ endif
 
 .PHONY: check-long
 check-long:
-	DRIVESOAK_LONG=1 $(MAKE) check TESTS='$(fault_programs) $(long_programs) $(fuzz_tests)'
+	DRIVESOAK_LONG=1 $(MAKE) check TESTS='$(fault_programs) $(long_programs) $(fuzz_tests) $(vm_long_tests)'
