@@ -58,5 +58,22 @@ def test_the_service_reads_health_while_it_soaks():
         assert service.stop() == 0
 
 
+def test_a_drive_above_its_temperature_pauses_across_restarts():
+    drive = Drive("nvme", "nvme", "RIGNVME0001")
+    with machine(drive) as (guest, prefix):
+        # The drive of QEMU has 50 C.
+        service = Service(guest, prefix, {"nvme": {"drive": drive, "health-interval": "10s", "max-temperature": "45C"}})
+        service.write_config().arm("nvme")
+        service.start()
+        paused = service.wait_state("nvme", "paused", 30)
+        assert "too hot" in paused["reason"] and "50" in paused["reason"], paused
+        service.kill()
+        service.start()
+        paused = service.wait_state("nvme", "paused", 30)
+        assert "too hot" in paused["reason"], paused
+        assert len(service.runs("nvme")) == 1
+        assert service.stop() == 0
+
+
 if __name__ == "__main__":
     main(globals())
