@@ -363,7 +363,8 @@ static int arm_check(const struct config *config, const char *name)
 static int arm_drive(const struct config *config, const struct options *options)
 {
 	const struct config_drive *drive = find_drive(config, options->operands[0]);
-	int code = drive ? arm_check(config, drive->name) : EX_NOINPUT;
+	/* What needs no arming is told so, whatever its run does. */
+	int code = !drive ? EX_NOINPUT : drive->device[0] ? arm_check(config, drive->name) : EX_OK;
 
 	return code == EX_OK ? drivesoak_arm(config, drive, options->serial_tail) : code;
 }

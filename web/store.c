@@ -23,7 +23,8 @@ struct kept {
 	char run[RUN_ID_MAX];
 	struct summary *summary; /* NULL once the run has ended: its figures don't change any more */
 	struct summary_figures figures;
-	int64_t last_ms; /* of the samples in it */
+	int64_t last_ms;   /* of the samples in it */
+	int64_t health_ms; /* of the last reading in it; 0: none */
 	int64_t ended_ms;
 	uint64_t used; /* number of the request that asked last */
 };
@@ -125,6 +126,29 @@ static int feed(const struct sample *sample, void *arg)
 	return rc;
 }
 
+/* The figures of what was fed. A run has thousands of readings: they are gone through only when there is a new one. */
+static int kept_read(struct kept *kept, struct journal *journal, const struct run_record *run)
+{
+	const double waf = kept->figures.waf, percent_used_delta = kept->figures.percent_used_delta;
+	int64_t health_ms;
+	int rc = journal_get_last_health_ms(journal, run->id, &health_ms);
+
+	if (rc < 0)
+		return rc;
+	summary_read(kept->summary, &kept->figures);
+	if (health_ms == INT64_MIN)
+		return 0;
+	if (health_ms == kept->health_ms) {
+		kept->figures.waf = waf;
+		kept->figures.percent_used_delta = percent_used_delta;
+		return 0;
+	}
+	rc = health_add_figures(journal, run, &kept->figures);
+	if (rc == 0)
+		kept->health_ms = health_ms;
+	return rc;
+}
+
 static int kept_update(struct kept *kept, struct journal *journal, const struct run_record *run)
 {
 	int rc;
@@ -138,8 +162,7 @@ static int kept_update(struct kept *kept, struct journal *journal, const struct 
 	rc = journal_each_sample(journal, run->id, kept->last_ms, INT64_MAX, true, feed, kept);
 	if (rc < 0)
 		return rc;
-	summary_read(kept->summary, &kept->figures);
-	rc = health_add_figures(journal, run, &kept->figures);
+	rc = kept_read(kept, journal, run);
 	if (rc < 0)
 		return rc;
 	kept->ended_ms = run->ended_ms;

@@ -41,6 +41,31 @@ int journal_put_health(struct journal *journal, const struct health_record *heal
 	return journal_run(journal, statement);
 }
 
+static void last_ms_sql(struct text *sql)
+{
+	text_add(sql, "SELECT max(t_ms) FROM health WHERE run = ?");
+}
+
+int journal_get_last_health_ms(struct journal *journal, const char *run, int64_t *out)
+{
+	sqlite3_stmt *statement = NULL;
+	int64_t number;
+	int rc = journal_run_number(journal, run, &number);
+
+	if (rc == 0)
+		rc = journal_statement(journal, STATEMENT_HEALTH_LAST_MS, last_ms_sql, &statement);
+	if (rc < 0)
+		return rc;
+	(void)sqlite3_bind_int64(statement, 1, number);
+	rc = sqlite3_step(statement);
+	if (rc == SQLITE_ROW)
+		*out = sqlite3_column_type(statement, 0) == SQLITE_NULL ? INT64_MIN
+									: sqlite3_column_int64(statement, 0);
+	rc = rc == SQLITE_ROW ? 0 : journal_fail(journal, rc);
+	(void)sqlite3_reset(statement);
+	return rc;
+}
+
 static int walk(struct journal *journal, sqlite3_stmt *statement, const char *run,
 	int (*each)(const struct health_record *, void *), void *arg)
 {

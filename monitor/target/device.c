@@ -138,12 +138,6 @@ static void identity_judge(
 		guard_report_add(report, GUARD_HARD, "is read-only");
 }
 
-static void use_judge(const char *name, const char *state_directory, struct guard_report *report)
-{
-	guard_check_use("", name, state_directory, report);
-	guard_check_openers("", name, GUARD_LOOKS, GUARD_PAUSE_NS, report);
-}
-
 static void contents_judge(struct device_inspection *inspection)
 {
 	const char *uuids[GUARD_UUIDS_MAX + 1];
@@ -439,7 +433,8 @@ static int open_for_writing(struct device *device, const struct target_request *
 	if (rc < 0)
 		return target_why(why, rc, device->node, "", words);
 	identity_judge(request->drive, &inspection->identity, &inspection->report);
-	use_judge(device->name, request->state_directory, &inspection->report);
+	guard_check_use("", device->name, request->state_directory, &inspection->report);
+	guard_check_openers("", device->name, GUARD_LOOKS, GUARD_PAUSE_NS, &inspection->report);
 	/* What a run that goes on wrote is known by its marker and stamps, and a slow drive takes minutes for the rest. */
 	if (request->goal_bytes)
 		guard_check_tables("", device->name, NULL, &inspection->report);

@@ -741,17 +741,23 @@ static void test_readings_are_kept_with_their_pages(void **state)
 	struct health_record health = { .fields = fields, .pages = (uint8_t *)pages, .pages_bytes = 3 };
 	struct text all = TEXT_INIT;
 	struct run_record run;
+	int64_t last_ms = 0;
 
 	(void)state;
 	put_one(journal);
 	fixture_run(&run, "evo", 10);
 	assert_int_equal(journal_put_health(journal, &health), -ENOENT);
+	assert_int_equal(journal_get_last_health_ms(journal, run.id, &last_ms), 0);
+	assert_true(last_ms == INT64_MIN);
+	assert_int_equal(journal_get_last_health_ms(journal, "nosuch", &last_ms), -ENOENT);
 	text_copy(health.run, sizeof(health.run), run.id);
 	health.t_ms = 2000;
 	assert_int_equal(journal_put_health(journal, &health), 0);
 	health = (struct health_record){ .t_ms = 1000, .fields = later };
 	text_copy(health.run, sizeof(health.run), run.id);
 	assert_int_equal(journal_put_health(journal, &health), 0);
+	assert_int_equal(journal_get_last_health_ms(journal, run.id, &last_ms), 0);
+	assert_int_equal(last_ms, 2000);
 	assert_int_equal(journal_each_health(journal, run.id, INT64_MIN, true, keep_health, &all), 0);
 	assert_int_equal(journal_each_health(journal, run.id, 1001, false, keep_health, &all), 0);
 	assert_int_equal(journal_each_health(journal, "nosuch", 0, false, keep_health, &all), -ENOENT);
