@@ -192,7 +192,15 @@ bool reading_memory_is_hung(struct reading_memory *memory)
 	return false;
 }
 
-void reading_memory_keep(
+int reading_job_refuse(const struct reading_memory *memory, struct reading *out)
+{
+	if (!memory || !memory->hung)
+		return -ENOMEM;
+	reading_note(out, "the drive still has an earlier command");
+	return -EBUSY;
+}
+
+static void memory_keep(
 	struct reading_memory *memory, struct reading_job *job, const struct reading_memory *learnt)
 {
 	const bool is_over = reading_job_is_over(job);
@@ -203,4 +211,22 @@ void reading_memory_keep(
 		memory->hung = job;
 	else
 		reading_job_release(job);
+}
+
+int reading_job_read(int (*work)(struct reading_job *job, void *arg), void *arg, void (*arg_free)(void *arg),
+	const struct reading_memory *learnt, unsigned deadline_ms, struct reading_memory *memory,
+	struct reading *out)
+{
+	struct reading_job *job;
+	int rc = reading_job_run(work, arg, arg_free, deadline_ms, out, &job);
+
+	out->t_ms = clock_wall_ms();
+	if (!job)
+		return rc;
+	memory_keep(memory, job, learnt);
+	if (rc == -ETIMEDOUT) {
+		reading_note(out, "no answer within %u ms", deadline_ms);
+		rc = out->page_count ? 0 : rc;
+	}
+	return rc;
 }

@@ -313,16 +313,11 @@ int reading_nvme_by_port(const struct reading_nvme_port *port, uint32_t nsid, bo
 	unsigned deadline_ms, struct reading_memory *memory, struct reading *out)
 {
 	struct task *task = reading_memory_is_hung(memory) ? NULL : calloc(1, sizeof(*task));
-	struct reading_job *job;
-	int rc;
 
 	reading_init(out);
 	if (!task) {
 		port->free(port->arg);
-		if (!memory || !memory->hung)
-			return -ENOMEM;
-		reading_note(out, "the drive still has an earlier command");
-		return -EBUSY;
+		return reading_job_refuse(memory, out);
 	}
 	task->port = *port;
 	task->nsid = nsid;
@@ -330,14 +325,5 @@ int reading_nvme_by_port(const struct reading_nvme_port *port, uint32_t nsid, bo
 	task->has_memory = memory != NULL;
 	if (memory)
 		task->memory = *memory;
-	rc = reading_job_run(task_main, task, task_free, deadline_ms, out, &job);
-	out->t_ms = clock_wall_ms();
-	if (!job)
-		return rc;
-	reading_memory_keep(memory, job, &task->memory);
-	if (rc == -ETIMEDOUT) {
-		reading_note(out, "no answer within %u ms", deadline_ms);
-		rc = out->page_count ? 0 : rc;
-	}
-	return rc;
+	return reading_job_read(task_main, task, task_free, &task->memory, deadline_ms, memory, out);
 }

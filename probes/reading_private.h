@@ -40,9 +40,13 @@ void reading_job_release(struct reading_job *job); /* NULL is fine */
 
 /* An earlier reading has still not come back; NULL: none is known of. */
 bool reading_memory_is_hung(struct reading_memory *memory);
-/* After reading_job_run(): what its work learnt, or the job that is still at it. @memory may be NULL. */
-void reading_memory_keep(
-	struct reading_memory *memory, struct reading_job *job, const struct reading_memory *learnt);
+/* Why no job is begun: -EBUSY with a note while an earlier command hangs, else -ENOMEM. */
+int reading_job_refuse(const struct reading_memory *memory, struct reading *out);
+/* reading_job_run(), and then: what its work @learnt or the job that is still at it goes into @memory (may be NULL), and
+ * a deadline that passed is noted. 0 when a page was read, else -errno. */
+int reading_job_read(int (*work)(struct reading_job *job, void *arg), void *arg, void (*arg_free)(void *arg),
+	const struct reading_memory *learnt, unsigned deadline_ms, struct reading_memory *memory,
+	struct reading *out);
 
 /* One command to an NVMe drive: 0; > 0 the drive's status; -errno. The fields are those of the command. */
 struct reading_nvme_log {
