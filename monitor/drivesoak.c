@@ -59,13 +59,6 @@ struct subcommand {
 	int (*run)(const struct options *options); /* an exit code; NULL: not in this version yet */
 };
 
-/* The same words for every failure: what could not be done, and why. */
-static int fail(int code, const char *what, const char *why)
-{
-	(void)fprintf(stderr, "drivesoak: %s: %s\n", what, why);
-	return code;
-}
-
 static int exit_code_of(int rc)
 {
 	static const struct {
@@ -120,7 +113,7 @@ static int open_journal(const struct options *options, struct text *state, struc
 	text_addf(&path, "%s/journal.db", text_string(state));
 	rc = journal_open(text_string(&path), true, out);
 	if (rc < 0)
-		code = fail(exit_code_of(rc), text_string(&path), journal_error(NULL));
+		code = output_fail(exit_code_of(rc), text_string(&path), journal_error(NULL));
 	text_fini(&path);
 	return code;
 }
@@ -133,8 +126,9 @@ static int get_run(struct journal *journal, const char *name, struct run_record 
 	if (rc == -ENOENT)
 		rc = journal_get_newest_run(journal, name, out);
 	if (rc == -ENOENT)
-		return fail(EX_NOINPUT, name, "no such run, nor a drive with one (see drivesoak runs)");
-	return rc < 0 ? fail(exit_code_of(rc), name, journal_error(journal)) : EX_OK;
+		return output_fail(
+			EX_NOINPUT, name, "no such run, nor a drive with one (see drivesoak runs)");
+	return rc < 0 ? output_fail(exit_code_of(rc), name, journal_error(journal)) : EX_OK;
 }
 
 static int print_run_line(const struct run_record *run, void *arg)
@@ -175,7 +169,7 @@ static int run_runs(const struct options *options)
 		rc = journal_each_run(journal, print_run_line, journal);
 	}
 	if (rc < 0 && !ferror(stdout))
-		code = fail(exit_code_of(rc), text_string(&state), journal_error(journal));
+		code = output_fail(exit_code_of(rc), text_string(&state), journal_error(journal));
 	journal_close(journal);
 	text_fini(&state);
 	return output_close(&output, code);
@@ -192,7 +186,7 @@ static int write_samples(struct journal *journal, const struct run_record *run, 
 	rc = is_json ? export_samples_json(journal, run, output.file)
 		     : export_samples_csv(journal, run, output.file);
 	if (rc < 0 && !ferror(output.file))
-		code = fail(exit_code_of(rc), run->id, journal_error(journal));
+		code = output_fail(exit_code_of(rc), run->id, journal_error(journal));
 	return output_close(&output, code);
 }
 
@@ -204,11 +198,11 @@ static int run_export(const struct options *options)
 	int code;
 
 	if (!options->format)
-		return fail(EX_USAGE, "export", "--format csv or --format json is needed");
+		return output_fail(EX_USAGE, "export", "--format csv or --format json is needed");
 	if (strcmp(options->format, "openmetrics") == 0)
-		return fail(EX_USAGE, "export", "the format openmetrics is not in this version yet");
+		return output_fail(EX_USAGE, "export", "the format openmetrics is not in this version yet");
 	if (strcmp(options->format, "csv") != 0 && strcmp(options->format, "json") != 0)
-		return fail(EX_USAGE, options->format, "no such format; there are csv and json");
+		return output_fail(EX_USAGE, options->format, "no such format; there are csv and json");
 	code = open_journal(options, &state, &journal);
 	if (code == EX_OK)
 		code = get_run(journal, options->operands[0], &run);
@@ -231,7 +225,7 @@ static int write_report(
 		text_add_bytes(&style, (const char *)sheet->bytes, sheet->length);
 	rc = report_html(journal, runs, count, clock_wall_ms(), text_string(&style), &html);
 	if (rc < 0)
-		code = fail(exit_code_of(rc), "report", journal_error(journal));
+		code = output_fail(exit_code_of(rc), "report", journal_error(journal));
 	if (code == EX_OK)
 		code = output_open(options->output, &output);
 	if (code == EX_OK) {
@@ -249,7 +243,7 @@ static int run_report(const struct options *options)
 	struct run_record *runs = calloc(count, sizeof(*runs));
 	struct text state = TEXT_INIT;
 	struct journal *journal = NULL;
-	int code = runs ? EX_OK : fail(EX_OSERR, "report", strerror(ENOMEM));
+	int code = runs ? EX_OK : output_fail(EX_OSERR, "report", strerror(ENOMEM));
 
 	if (code == EX_OK)
 		code = open_journal(options, &state, &journal);
@@ -271,7 +265,7 @@ static int print_summary(struct journal *journal, const char *state, const struc
 	int rc = export_figures(journal, run, &figures);
 
 	if (rc < 0)
-		return fail(exit_code_of(rc), run->id, journal_error(journal));
+		return output_fail(exit_code_of(rc), run->id, journal_error(journal));
 	report_summary_text(run, &figures, &text);
 	text_addf(&text, "Files\n  %s/journal.db\n  ", state);
 	rrdfile_path_make(state, run->id, &text);
@@ -301,7 +295,7 @@ static const struct config_drive *find_drive(const struct config *config, const 
 	for (size_t i = 0; i < config->drive_count; i++)
 		if (strcmp(config->drives[i].name, name) == 0)
 			return &config->drives[i];
-	(void)fail(EX_NOINPUT, name, "no such drive in the configuration");
+	(void)output_fail(EX_NOINPUT, name, "no such drive in the configuration");
 	return NULL;
 }
 
@@ -319,7 +313,7 @@ static int verify_drive(const struct config *config, const struct options *optio
 		return EX_NOINPUT;
 	text_addf(&path, "%s/journal.db", config->state_directory);
 	if (journal_open(text_string(&path), true, &journal) < 0)
-		code = fail(EX_NOINPUT, text_string(&path), journal_error(NULL));
+		code = output_fail(EX_NOINPUT, text_string(&path), journal_error(NULL));
 	else
 		code = get_run(journal, name, &run);
 	journal_close(journal);
@@ -335,7 +329,7 @@ static int plan_drive(const struct config *config, const struct options *options
 	if (!drive)
 		return EX_NOINPUT;
 	if (options->rate && (units_parse_bytes(options->rate, &bytes_per_s) < 0 || !bytes_per_s))
-		return fail(EX_USAGE, options->rate, "no rate; give bytes a second as in 200MiB");
+		return output_fail(EX_USAGE, options->rate, "no rate; give bytes a second as in 200MiB");
 	return drivesoak_plan(config, drive, bytes_per_s, options->is_json);
 }
 
@@ -433,7 +427,7 @@ static int run_drives(const struct options *options)
 	code = drivesoak_drives(config, state, options->is_json, options->wants_health);
 	config_free(config);
 	if (fflush(stdout) != 0 || ferror(stdout))
-		return fail(EX_IOERR, "standard output", strerror(errno));
+		return output_fail(EX_IOERR, "standard output", strerror(errno));
 	return code;
 }
 
@@ -442,7 +436,7 @@ static int run_decode(const struct options *options)
 	int code = drivesoak_decode(options->kind, options->operands, options->operand_count);
 
 	if (fflush(stdout) != 0 || ferror(stdout))
-		return fail(EX_IOERR, "standard output", strerror(errno));
+		return output_fail(EX_IOERR, "standard output", strerror(errno));
 	return code;
 }
 
@@ -458,7 +452,7 @@ static int parse_log(const struct options *options, struct foreign_options *log)
 	else if (units_parse_duration(options->interval, &ns) < 0)
 		ns = 0;
 	if (ns < NS_PER_S || ns > 86400 * NS_PER_S)
-		return fail(EX_USAGE, options->interval, "no interval; give 1s to 24h");
+		return output_fail(EX_USAGE, options->interval, "no interval; give 1s to 24h");
 	log->interval_ms = (int64_t)(ns / NS_PER_MS);
 	return EX_OK;
 }
@@ -471,7 +465,7 @@ static int run_analyse(const struct options *options)
 	if (code == EX_OK)
 		code = drivesoak_analyse(&log, options->operands, options->operand_count, options->is_json);
 	if (fflush(stdout) != 0 || ferror(stdout))
-		return fail(EX_IOERR, "standard output", strerror(errno));
+		return output_fail(EX_IOERR, "standard output", strerror(errno));
 	return code;
 }
 
@@ -490,9 +484,9 @@ static int import_file(const struct config *config, const struct options *option
 	if (code != EX_OK)
 		return code;
 	if (!options->name)
-		return fail(EX_USAGE, "import", "--name NAME is needed");
+		return output_fail(EX_USAGE, "import", "--name NAME is needed");
 	if (options->start && (units_parse_count(options->start, &start_s) < 0 || start_s > UINT32_MAX))
-		return fail(EX_USAGE, options->start, "no start; give seconds since 1970");
+		return output_fail(EX_USAGE, options->start, "no start; give seconds since 1970");
 	if (options->start)
 		request.start_ms = (int64_t)start_s * 1000;
 	return drivesoak_import(&request);
@@ -730,11 +724,11 @@ static int run_subcommand(int argc, char **argv)
 		if (strcmp(subcommands[i].name, argv[0]) != 0)
 			continue;
 		if (!subcommands[i].run)
-			return fail(EX_USAGE, argv[0], "not in this version yet");
+			return output_fail(EX_USAGE, argv[0], "not in this version yet");
 		code = parse_options(&subcommands[i], argc, argv, &options);
 		return code >= 0 ? code : subcommands[i].run(&options);
 	}
-	return fail(EX_USAGE, argv[0], "no such subcommand (see drivesoak --help)");
+	return output_fail(EX_USAGE, argv[0], "no such subcommand (see drivesoak --help)");
 }
 
 int main(int argc, char **argv)

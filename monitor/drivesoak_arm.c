@@ -12,16 +12,11 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "drivesoak_output.h"
 #include "target/claim.h"
 #include "target/device.h"
 
 #define TAIL_LENGTH 6
-
-static int fail(int code, const char *name, const char *why)
-{
-	(void)fprintf(stderr, "drivesoak: %s: %s\n", name, why);
-	return code;
-}
 
 /* What is typed to show that this drive is meant: the end of its serial, of its wwid where it has none. */
 static const char *tail_of(const struct identity *identity)
@@ -71,7 +66,7 @@ static int ask(const struct identity *identity, const char *name, const char *gi
 	char line[IDENTITY_TEXT_MAX + 2] = "";
 
 	if (!given && !isatty(STDIN_FILENO))
-		return fail(EX_USAGE, name,
+		return output_fail(EX_USAGE, name,
 			"arm asks on a terminal; in a script give --serial-tail with the last six characters "
 			"of the "
 			"serial");
@@ -88,7 +83,7 @@ static int ask(const struct identity *identity, const char *name, const char *gi
 	}
 	return tail[0] && strcmp(given, tail) == 0
 		       ? EX_OK
-		       : fail(EX_NOPERM, name,
+		       : output_fail(EX_NOPERM, name,
 				 "these are not the last characters of the serial; nothing was armed");
 }
 
@@ -116,14 +111,14 @@ static int claim_keep(const struct config *config, const struct config_drive *dr
 	int rc = folder_make(config->state_directory);
 
 	if (rc < 0)
-		return fail(EX_CANTCREAT, config->state_directory, strerror(-rc));
+		return output_fail(EX_CANTCREAT, config->state_directory, strerror(-rc));
 	claim.expires_ms = claim.armed_ms + CLAIM_TTL_MS;
 	text_copy(claim.drive, sizeof(claim.drive), drive->name);
 	by_make(claim.by, sizeof(claim.by));
 	if (claim_save_edges(config->state_directory, drive->name, inspection->fd,
 		    inspection->identity.capacity_bytes, why) < 0 ||
 		claim_write(config->state_directory, &claim, why) < 0)
-		return fail(EX_CANTCREAT, drive->name, why);
+		return output_fail(EX_CANTCREAT, drive->name, why);
 	(void)printf(
 		"%s is armed for 24 hours. Its first and last MiB are saved in %s/claims; they bring back a "
 		"partition table or a signature, not the data: what is discarded or overwritten is gone.\n"
@@ -140,7 +135,7 @@ static int consent(const struct config *config, const struct config_drive *drive
 	int code;
 
 	if (device_plan(drive, &inspection->identity, &plan, why) < 0)
-		return fail(EX_CONFIG, drive->name, why);
+		return output_fail(EX_CONFIG, drive->name, why);
 	show_drive(inspection, &plan);
 	show_findings(&inspection->report);
 	code = ask(&inspection->identity, drive->name, serial_tail);
@@ -154,11 +149,11 @@ int drivesoak_arm(const struct config *config, const struct config_drive *drive,
 	int rc, code;
 
 	if (!drive->device[0])
-		return fail(EX_USAGE, drive->name,
+		return output_fail(EX_USAGE, drive->name,
 			"is a directory: it needs no arming, only its own files are written");
 	rc = device_inspect(drive, config->state_directory, &inspection, why);
 	if (rc < 0)
-		code = fail(rc == -ENODEV ? EX_NOINPUT : EX_NOPERM, drive->name, why);
+		code = output_fail(rc == -ENODEV ? EX_NOINPUT : EX_NOPERM, drive->name, why);
 	else
 		code = consent(config, drive, &inspection, serial_tail);
 	device_inspect_end(&inspection);

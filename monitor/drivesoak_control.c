@@ -12,21 +12,16 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "control/control.h"
+#include "drivesoak_output.h"
 #include "target/target.h"
 
 #define CELL_MAX 600
-
-static int fail(int code, const char *name, const char *why)
-{
-	(void)fprintf(stderr, "drivesoak: %s: %s\n", name, why);
-	return code;
-}
 
 /* Cut would be another name, replaced another text: refuse rather. */
 static int field_set(char *to, size_t size, const char *value, const char *name)
 {
 	if (strlen(value) >= size)
-		return fail(EX_DATAERR, name, "is too long");
+		return output_fail(EX_DATAERR, name, "is too long");
 	text_copy(to, size, value);
 	return EX_OK;
 }
@@ -42,9 +37,9 @@ static int request_check(const struct control_request *request)
 
 	control_print_request(request, &line);
 	if (strstr(text_string(&line), replaced) && !strstr(request->text, replaced))
-		code = fail(EX_DATAERR, "text", "is not UTF-8");
+		code = output_fail(EX_DATAERR, "text", "is not UTF-8");
 	else if (control_parse_request(text_string(&line), &ignored, why) < 0)
-		code = fail(EX_DATAERR, "not asked", why);
+		code = output_fail(EX_DATAERR, "not asked", why);
 	text_fini(&line);
 	return code;
 }
@@ -167,7 +162,7 @@ static int status_print(const char *answer)
 		for (size_t i = 0; i < json_object_array_length(drives); i++)
 			status_line(json_object_array_get_idx(drives, i));
 	} else {
-		code = fail(EX_PROTOCOL, "status", "the answer can't be understood");
+		code = output_fail(EX_PROTOCOL, "status", "the answer can't be understood");
 	}
 	(void)json_object_put(status);
 	return code;
@@ -184,7 +179,7 @@ static int answer_show(const struct control_request *request, char *answer, bool
 	else if (*answer)
 		(void)printf("%s%s", answer, answer[strlen(answer) - 1] == '\n' ? "" : "\n");
 	if (fflush(stdout) != 0 || ferror(stdout))
-		return fail(EX_IOERR, "standard output", strerror(errno));
+		return output_fail(EX_IOERR, "standard output", strerror(errno));
 	return code;
 }
 
@@ -201,11 +196,12 @@ static int run_is_over(const struct config *config, const char *drive)
 	if (rc == 0)
 		rc = journal_get_newest_run(journal, drive, &run);
 	if (rc == 0 && run.progress.status != RUN_DONE && run.progress.status != RUN_FAILED)
-		code = fail(EX_TEMPFAIL, run.id,
+		code = output_fail(EX_TEMPFAIL, run.id,
 			"is not over and goes on when the service starts: start the service and stop the run "
 			"first");
 	else if (rc < 0 && rc != -ENOENT)
-		code = fail(rc == -EACCES ? EX_NOPERM : EX_IOERR, text_string(&path), journal_error(journal));
+		code = output_fail(
+			rc == -EACCES ? EX_NOPERM : EX_IOERR, text_string(&path), journal_error(journal));
 	journal_close(journal);
 	text_fini(&path);
 	return code;
@@ -231,10 +227,10 @@ static int purge_alone(const struct config *config, const char *name, const char
 		if (strcmp(config->drives[i].name, name) == 0)
 			drive = &config->drives[i];
 	if (!drive)
-		return fail(EX_NOINPUT, name, "no such drive in the configuration");
+		return output_fail(EX_NOINPUT, name, "no such drive in the configuration");
 	if (drive->device[0]) {
 		(void)fprintf(stderr, "drivesoak: %s\n", words);
-		return fail(EX_UNAVAILABLE, name, "is a device: there is nothing to purge");
+		return output_fail(EX_UNAVAILABLE, name, "is a device: there is nothing to purge");
 	}
 	code = run_is_over(config, name);
 	if (code != EX_OK)
@@ -242,7 +238,7 @@ static int purge_alone(const struct config *config, const char *name, const char
 	request.drive = drive;
 	rc = target_purge(&request, why);
 	if (rc < 0)
-		return fail(purge_code(rc), name, why);
+		return output_fail(purge_code(rc), name, why);
 	(void)printf("no service runs; the files of %s in %s are removed\n", name, drive->directory);
 	return EX_OK;
 }
@@ -260,7 +256,7 @@ int drivesoak_control(
 	if (!answer.bytes) /* nothing was said */
 		text_add(&answer, "");
 	if (!answer.bytes)
-		return fail(EX_OSERR, command, strerror(ENOMEM));
+		return output_fail(EX_OSERR, command, strerror(ENOMEM));
 	if (code == EX_OK) {
 		code = answer_show(&request, answer.bytes, is_json);
 	} else if (code == EX_UNAVAILABLE && purges) {

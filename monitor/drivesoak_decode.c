@@ -11,13 +11,8 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "drivesoak_output.h"
 #include "probes/reading.h"
-
-static int fail(int code, const char *name, const char *why)
-{
-	(void)fprintf(stderr, "drivesoak: %s: %s\n", name, why);
-	return code;
-}
 
 /* To the end of the file, or one byte more than is allowed. */
 static int read_all(int fd, uint8_t *bytes, size_t *length)
@@ -45,12 +40,12 @@ static int read_file(const char *name, uint8_t *bytes, size_t *length)
 	if (fd >= 0)
 		(void)close(fd);
 	if (rc == -EFBIG)
-		return fail(EX_DATAERR, name, "larger than 4 MiB: no page of a drive");
+		return output_fail(EX_DATAERR, name, "larger than 4 MiB: no page of a drive");
 	if (rc < 0)
-		return fail(rc == -ENOENT || rc == -ENOTDIR ? EX_NOINPUT
-			    : rc == -EACCES || rc == -EPERM ? EX_NOPERM
-			    : rc == -EISDIR		    ? EX_DATAERR
-							    : EX_IOERR,
+		return output_fail(rc == -ENOENT || rc == -ENOTDIR ? EX_NOINPUT
+				   : rc == -EACCES || rc == -EPERM ? EX_NOPERM
+				   : rc == -EISDIR		   ? EX_DATAERR
+								   : EX_IOERR,
 			name, strerror(-rc));
 	return EX_OK;
 }
@@ -70,7 +65,7 @@ static int print_reading(const char *name, const struct reading *reading)
 	json_put_raw(&json, "reading", text_string(&object));
 	json_object_close(&json);
 	if (text_error(&members) || text_error(&object) || text_error(&line))
-		code = fail(EX_OSERR, name, strerror(ENOMEM));
+		code = output_fail(EX_OSERR, name, strerror(ENOMEM));
 	else
 		(void)puts(text_string(&line));
 	text_fini(&members);
@@ -90,7 +85,7 @@ static int decode_file(const char *name, enum reading_kind kind, uint8_t *bytes)
 		return code;
 	reading_init(&reading);
 	if (reading_decode(&reading, kind, bytes, length, why) < 0)
-		code = fail(EX_DATAERR, name, why);
+		code = output_fail(EX_DATAERR, name, why);
 	else
 		code = print_reading(name, &reading);
 	reading_fini(&reading);

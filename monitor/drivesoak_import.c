@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "config/config_rules.h"
+#include "drivesoak_output.h"
 #include "drivesoak_analyse.h"
 #include "drivesoak_judge.h"
 
@@ -36,12 +37,6 @@ struct import {
 	char why[FOREIGN_WHY_MAX];
 };
 
-static int fail(int code, const char *what, const char *why)
-{
-	(void)fprintf(stderr, "drivesoak: %s: %s\n", what, why);
-	return code;
-}
-
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -56,11 +51,11 @@ static int check_name(const struct import *import)
 	const struct config *config = import->request->config;
 
 	if (!config_rules_is_title(name))
-		return fail(EX_USAGE, name,
+		return output_fail(EX_USAGE, name,
 			"no name for a drive: letters, digits, dots, dashes and underscores only");
 	for (size_t i = 0; config && i < config->drive_count; i++)
 		if (strcmp(config->drives[i].name, name) == 0)
-			return fail(EX_USAGE, name,
+			return output_fail(EX_USAGE, name,
 				"is a drive of the configuration; give the import another name");
 	return EX_OK;
 }
@@ -71,9 +66,10 @@ static int check_newest(struct import *import)
 	int rc = journal_get_newest_run(import->journal, import->request->name, &newest);
 
 	if (rc == 0 && newest.source != SOURCE_IMPORTED)
-		return fail(EX_USAGE, import->request->name,
+		return output_fail(EX_USAGE, import->request->name,
 			"has runs of its own in the journal; give the import another name");
-	return rc < 0 && rc != -ENOENT ? fail(EX_IOERR, "journal", journal_error(import->journal)) : EX_OK;
+	return rc < 0 && rc != -ENOENT ? output_fail(EX_IOERR, "journal", journal_error(import->journal))
+				       : EX_OK;
 }
 
 /* On the grid of the interval, as every run is: the RRD knows no other times. */
@@ -278,11 +274,11 @@ static int fail_journal(const struct import *import, int rc)
 {
 	const char *why = import->why[0] ? import->why : journal_error(import->journal);
 
-	return fail(rc == -EBUSY    ? EX_TEMPFAIL
-		    : rc == -EROFS  ? EX_NOPERM
-		    : rc == -EACCES ? EX_NOPERM
-		    : rc == -ENOMEM ? EX_OSERR
-				    : EX_IOERR,
+	return output_fail(rc == -EBUSY	   ? EX_TEMPFAIL
+			   : rc == -EROFS  ? EX_NOPERM
+			   : rc == -EACCES ? EX_NOPERM
+			   : rc == -ENOMEM ? EX_OSERR
+					   : EX_IOERR,
 		import->request->file, why);
 }
 
@@ -292,13 +288,13 @@ static int store(struct import *import)
 	int rc = judge_new(&import->judge);
 
 	if (rc < 0)
-		return fail(EX_OSERR, import->request->file, strerror(-rc));
+		return output_fail(EX_OSERR, import->request->file, strerror(-rc));
 	rc = begin(import->journal);
 	if (rc < 0)
 		return fail_journal(import, rc);
 	if (journal_get_run(import->journal, import->run.id, &same) == 0) {
 		journal_rollback(import->journal);
-		return fail(EX_CANTCREAT, import->run.id, "is in the journal already");
+		return output_fail(EX_CANTCREAT, import->run.id, "is in the journal already");
 	}
 	rc = put_all(import);
 	if (rc == 0)
@@ -353,11 +349,11 @@ static int open_journal(struct import *import)
 	text_addf(&path, "%s/journal.db", import->request->state_directory);
 	rc = journal_open(text_string(&path), false, &import->journal);
 	if (rc < 0)
-		code = fail(rc == -ENOENT || rc == -ENOTDIR   ? EX_NOINPUT
-			    : rc == -EACCES || rc == -EROFS   ? EX_NOPERM
-			    : rc == -EBUSY		      ? EX_TEMPFAIL
-			    : rc == -EBADMSG || rc == -EPROTO ? EX_DATAERR
-							      : EX_IOERR,
+		code = output_fail(rc == -ENOENT || rc == -ENOTDIR   ? EX_NOINPUT
+				   : rc == -EACCES || rc == -EROFS   ? EX_NOPERM
+				   : rc == -EBUSY		     ? EX_TEMPFAIL
+				   : rc == -EBADMSG || rc == -EPROTO ? EX_DATAERR
+								     : EX_IOERR,
 			text_string(&path), journal_error(NULL));
 	else if (stat(import->request->state_directory, &owner) == 0)
 		give_to_owner(text_string(&path), &owner);
@@ -378,13 +374,13 @@ static int choose_start(struct import *import)
 		from_ms = request->start_ms;
 	} else if (!info->has_epoch) {
 		if (strcmp(request->file, "-") == 0 || stat(request->file, &status) < 0)
-			return fail(EX_USAGE, request->file, "has no date: --start SECONDS is needed");
+			return output_fail(EX_USAGE, request->file, "has no date: --start SECONDS is needed");
 		from_ms = (int64_t)status.st_mtim.tv_sec * 1000 - (info->to_ms - info->from_ms);
 	} else if (request->start_ms != INT64_MIN) {
-		return fail(EX_USAGE, request->file, "has dates of its own: --start is not for it");
+		return output_fail(EX_USAGE, request->file, "has dates of its own: --start is not for it");
 	}
 	if (from_ms < 0)
-		return fail(EX_DATAERR, request->file, "would start before 1970");
+		return output_fail(EX_DATAERR, request->file, "would start before 1970");
 	from_ms = (from_ms + interval_ms / 2) / interval_ms * interval_ms;
 	import->shift_ms = from_ms - info->from_ms;
 	import->last_step = from_ms / interval_ms;
@@ -401,7 +397,7 @@ static int import_open(struct import *import)
 		return drivesoak_analyse_fail(rc, import->why);
 	import->info = foreign_info(import->foreign);
 	if (!import->info->is_interval_known)
-		return fail(EX_USAGE, request->file,
+		return output_fail(EX_USAGE, request->file,
 			"tells no times (iostat without -t): --interval SECONDS is needed");
 	code = choose_start(import);
 	if (code == EX_OK)
@@ -415,7 +411,7 @@ int drivesoak_import(const struct import_request *request)
 	int code;
 
 	if (!import)
-		return fail(EX_OSERR, request->file, strerror(ENOMEM));
+		return output_fail(EX_OSERR, request->file, strerror(ENOMEM));
 	import->request = request;
 	code = check_name(import);
 	if (code == EX_OK)

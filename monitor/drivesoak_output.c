@@ -8,7 +8,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
-static int fail(int code, const char *what, const char *why)
+int output_fail(int code, const char *what, const char *why)
 {
 	(void)fprintf(stderr, "drivesoak: %s: %s\n", what, why);
 	return code;
@@ -34,7 +34,7 @@ int output_open(const char *path, struct output *out)
 	if (out->file)
 		return EX_OK;
 	text_fini(&out->temporary);
-	return fail(EX_CANTCREAT, path, strerror(errno));
+	return output_fail(EX_CANTCREAT, path, strerror(errno));
 }
 
 int output_close(struct output *output, int code)
@@ -47,10 +47,11 @@ int output_close(struct output *output, int code)
 		error = errno;
 	}
 	if (code == EX_OK && !is_written)
-		code = fail(EX_IOERR, output->path ? output->path : "standard output", strerror(error));
+		code = output_fail(
+			EX_IOERR, output->path ? output->path : "standard output", strerror(error));
 	if (output->temporary.length && code == EX_OK &&
 		rename(text_string(&output->temporary), output->path) < 0)
-		code = fail(EX_CANTCREAT, output->path, strerror(errno));
+		code = output_fail(EX_CANTCREAT, output->path, strerror(errno));
 	if (output->temporary.length && code != EX_OK)
 		(void)unlink(text_string(&output->temporary));
 	text_fini(&output->temporary);

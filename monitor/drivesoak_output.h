@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* drivesoak_output.h - where a result of the client goes: standard output, or a file that appears only when it is whole. */
+/* drivesoak_output.h - where a result of the client goes: standard output, or a file that appears only when it is whole;
+ * and how a failure is said. */
 #ifndef DRIVESOAK_DRIVESOAK_OUTPUT_H
 #define DRIVESOAK_DRIVESOAK_OUTPUT_H
 
@@ -12,6 +13,9 @@ struct output {
 	const char *path;
 	struct text temporary;
 };
+
+/* The same words for every failure: what could not be done, and why. Returns @code. */
+int output_fail(int code, const char *what, const char *why);
 
 /* @path NULL or "-": standard output. An exit code; the reason is on standard error. */
 int output_open(const char *path, struct output *out);

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "drivesoak_output.h"
 #include "run/run.h"
 #include "run/wearplan.h"
 #include "target/device.h"
@@ -50,12 +51,6 @@ struct plan {
 	struct wearplan wear;
 };
 
-static int fail(int code, const char *name, const char *why)
-{
-	(void)fprintf(stderr, "drivesoak: %s: %s\n", name, why);
-	return code;
-}
-
 /* Of the requests of the workload. */
 static double write_share(const struct config_drive *drive)
 {
@@ -83,7 +78,7 @@ static int subject_of_directory(
 	int rc = target_check(&request, &facts, &plan, out->refusal);
 
 	if (rc < 0)
-		return fail(refusal_code(rc), drive->name, out->refusal);
+		return output_fail(refusal_code(rc), drive->name, out->refusal);
 	(void)snprintf(
 		out->target, sizeof(out->target), "directory %s on %s", drive->directory, facts.filesystem);
 	out->capacity_bytes = facts.capacity_bytes;
@@ -119,7 +114,7 @@ static int subject_of_disk(
 	int rc = device_plan(drive, &disk->identity, &plan, why);
 
 	if (rc < 0)
-		return fail(EX_CONFIG, drive->name, why);
+		return output_fail(EX_CONFIG, drive->name, why);
 	(void)snprintf(out->target, sizeof(out->target), "device %s, now %s", drive->device, disk->node);
 	out->capacity_bytes = disk->identity.capacity_bytes ? disk->identity.capacity_bytes
 							    : WEARPLAN_UNKNOWN;
@@ -152,16 +147,16 @@ static int subject_of_device(
 	int rc = inventory_find("", drive->device, drive->serial, drive->wwid, name, why), code;
 
 	if (rc < 0)
-		return fail(rc == -ENOENT ? EX_NOINPUT : EX_CONFIG, drive->name, why);
+		return output_fail(rc == -ENOENT ? EX_NOINPUT : EX_CONFIG, drive->name, why);
 	rc = inventory_read("", config->state_directory, &disks, &count);
 	if (rc < 0)
-		return fail(EX_OSERR, drive->name, strerror(-rc));
+		return output_fail(EX_OSERR, drive->name, strerror(-rc));
 	code = EX_NOINPUT;
 	for (size_t i = 0; i < count && code == EX_NOINPUT; i++)
 		if (strcmp(disks[i].block.name, name) == 0)
 			code = subject_of_disk(drive, &disks[i], out);
 	if (code == EX_NOINPUT)
-		(void)fail(code, drive->name, "the drive has just gone");
+		(void)output_fail(code, drive->name, "the drive has just gone");
 	free(disks);
 	return code;
 }
@@ -648,6 +643,6 @@ int drivesoak_plan(
 	else
 		print_text(&plan);
 	if (fflush(stdout) != 0 || ferror(stdout))
-		return fail(EX_IOERR, "standard output", strerror(errno));
+		return output_fail(EX_IOERR, "standard output", strerror(errno));
 	return plan.subject.refusal[0] ? EX_CONFIG : EX_OK;
 }

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/sysfs.h"
 #include "base/units.h"
+#include "drivesoak_output.h"
 #include "engine/engine.h"
 #include "engine/payload.h"
 #include "engine/verify.h"
@@ -33,12 +34,6 @@ static void finding_keep(void *arg, const struct verify_finding *finding)
 
 	if (findings->count < LISTED_MAX)
 		findings->list[findings->count++] = *finding;
-}
-
-static int fail(int code, const char *name, const char *why)
-{
-	(void)fprintf(stderr, "drivesoak: %s: %s\n", name, why);
-	return code;
 }
 
 static struct ledger *ledger_find(const struct config *config, const struct config_drive *drive,
@@ -177,7 +172,7 @@ static int sweep_target(const struct config *config, const struct config_drive *
 	for (int i = VERIFY_GOOD + 1; i < VERIFY_VERDICT_COUNT; i++)
 		bad += progress.counts[i];
 	if (rc < 0)
-		(void)fail(EX_IOERR, drive->name, strerror(-rc));
+		(void)output_fail(EX_IOERR, drive->name, strerror(-rc));
 	else if (is_json)
 		print_json(&progress, findings, coverage);
 	else
@@ -200,13 +195,13 @@ int drivesoak_verify(const struct config *config, const struct config_drive *dri
 	int rc, code;
 
 	if (drive->payload == PAYLOAD_ZEROS)
-		return fail(EX_UNAVAILABLE, drive->name,
+		return output_fail(EX_UNAVAILABLE, drive->name,
 			"payload = \"zeros\" carries no stamps that could be checked");
 	if (!run->progress.fill_done_bytes)
-		return fail(EX_NOINPUT, run->id, "nothing was written yet");
+		return output_fail(EX_NOINPUT, run->id, "nothing was written yet");
 	rc = target_open_to_verify(&request, &target, why);
 	if (rc < 0)
-		return fail(rc == -EBUSY ? EX_TEMPFAIL : EX_NOINPUT, drive->name, why);
+		return output_fail(rc == -EBUSY ? EX_TEMPFAIL : EX_NOINPUT, drive->name, why);
 	code = sweep_target(config, drive, run, target, is_json);
 	target_close(target);
 	return code;
