@@ -292,11 +292,11 @@ static int run_summary(const struct options *options)
 
 static const struct config_drive *find_drive(const struct config *config, const char *name)
 {
-	for (size_t i = 0; i < config->drive_count; i++)
-		if (strcmp(config->drives[i].name, name) == 0)
-			return &config->drives[i];
-	(void)output_fail(EX_NOINPUT, name, "no such drive in the configuration");
-	return NULL;
+	const struct config_drive *drive = config_find_drive(config, name);
+
+	if (!drive)
+		(void)output_fail(EX_NOINPUT, name, "no such drive in the configuration");
+	return drive;
 }
 
 /* What a verification needs beyond the journal: the drive's target. */

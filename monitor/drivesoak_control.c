@@ -218,14 +218,11 @@ static int purge_code(int rc)
 /* Nobody listens: what can be done without a service. @words: who was asked. */
 static int purge_alone(const struct config *config, const char *name, const char *words)
 {
-	const struct config_drive *drive = NULL;
+	const struct config_drive *drive = config_find_drive(config, name);
 	struct target_request request = { .state_directory = config->state_directory };
 	char why[TARGET_WHY_MAX] = "";
 	int code, rc;
 
-	for (size_t i = 0; i < config->drive_count; i++)
-		if (strcmp(config->drives[i].name, name) == 0)
-			drive = &config->drives[i];
 	if (!drive)
 		return output_fail(EX_NOINPUT, name, "no such drive in the configuration");
 	if (drive->device[0]) {

@@ -53,10 +53,9 @@ static int check_name(const struct import *import)
 	if (!config_rules_is_title(name))
 		return output_fail(EX_USAGE, name,
 			"no name for a drive: letters, digits, dots, dashes and underscores only");
-	for (size_t i = 0; config && i < config->drive_count; i++)
-		if (strcmp(config->drives[i].name, name) == 0)
-			return output_fail(EX_USAGE, name,
-				"is a drive of the configuration; give the import another name");
+	if (config && config_find_drive(config, name))
+		return output_fail(
+			EX_USAGE, name, "is a drive of the configuration; give the import another name");
 	return EX_OK;
 }
 

@@ -47,6 +47,14 @@ static void origins_free(struct config_scan *scan)
 	free(scan);
 }
 
+const struct config_drive *config_find_drive(const struct config *config, const char *name)
+{
+	for (size_t i = 0; i < config->drive_count; i++)
+		if (strcmp(config->drives[i].name, name) == 0)
+			return &config->drives[i];
+	return NULL;
+}
+
 void config_free(struct config *config)
 {
 	if (!config)

@@ -97,6 +97,9 @@ struct config {
 int config_load(const char *path, struct config **out, struct text *mistakes);
 void config_free(struct config *config); /* NULL is fine */
 
+/* The drive of that title; NULL. */
+const struct config_drive *config_find_drive(const struct config *config, const char *name);
+
 /* The effective configuration, a key a line with where its value comes from ("# drivesoak.conf:12" or
  * "# default"); reads back to the same config. */
 void config_print(const struct config *config, struct text *out);
