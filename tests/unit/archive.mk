@@ -1,5 +1,7 @@
 # unit tests of monitor/measure and monitor/archive
 archive_fixture = tests/unit/archive_fixture.c tests/unit/archive_fixture.h
+journal_fixture = tests/unit/journal_fixture.c tests/unit/journal_fixture.h $(archive_fixture)
+rrdfile_fixture = tests/unit/rrdfile_fixture.c tests/unit/rrdfile_fixture.h $(archive_fixture)
 
 unit_programs += tests/unit/test_measure
 tests_unit_test_measure_SOURCES = tests/unit/test_measure.c $(archive_fixture)
@@ -7,14 +9,24 @@ tests_unit_test_measure_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_measure_LDADD = $(LDADD) $(CMOCKA_LIBS)
 
 unit_programs += tests/unit/test_journal
-tests_unit_test_journal_SOURCES = tests/unit/test_journal.c $(archive_fixture)
+tests_unit_test_journal_SOURCES = tests/unit/test_journal.c $(journal_fixture)
 tests_unit_test_journal_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_journal_LDADD = $(LDADD) $(CMOCKA_LIBS)
 
+unit_programs += tests/unit/test_journal_schema
+tests_unit_test_journal_schema_SOURCES = tests/unit/test_journal_schema.c $(journal_fixture)
+tests_unit_test_journal_schema_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_journal_schema_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
 unit_programs += tests/unit/test_rrdfile
-tests_unit_test_rrdfile_SOURCES = tests/unit/test_rrdfile.c $(archive_fixture)
+tests_unit_test_rrdfile_SOURCES = tests/unit/test_rrdfile.c $(rrdfile_fixture)
 tests_unit_test_rrdfile_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_rrdfile_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_rrdfile_rebuild
+tests_unit_test_rrdfile_rebuild_SOURCES = tests/unit/test_rrdfile_rebuild.c $(rrdfile_fixture)
+tests_unit_test_rrdfile_rebuild_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_rrdfile_rebuild_LDADD = $(LDADD) $(CMOCKA_LIBS)
 
 unit_programs += tests/unit/test_archive
 tests_unit_test_archive_SOURCES = tests/unit/test_archive.c $(archive_fixture)

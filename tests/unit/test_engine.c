@@ -11,24 +11,17 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "engine/engine.h"
-#include "engine/ops.h"
 #include "engine/payload.h"
-
-enum {
-	FILES = 3,
-	FILE_BYTES = 5 << 19,
-	BLOCK = 16384
-}; /* 2.5 MiB: a fill request is cut at the file's end */
+#include "engine_fixture.h"
 
 struct fixture {
-	char path[FILES][64];
-	int fds[FILES];
+	char path[ENGINE_FIXTURE_FILES][64];
+	int fds[ENGINE_FIXTURE_FILES];
 };
 
 static void files_open(struct fixture *fixture)
 {
-	for (int i = 0; i < FILES; i++) {
+	for (int i = 0; i < ENGINE_FIXTURE_FILES; i++) {
 		(void)snprintf(fixture->path[i], sizeof(fixture->path[i]), "engine-test-%d-%d.dat",
 			(int)getpid(), i);
 		fixture->fds[i] = open(
@@ -39,48 +32,15 @@ static void files_open(struct fixture *fixture)
 
 static void files_close(struct fixture *fixture)
 {
-	for (int i = 0; i < FILES; i++) {
+	for (int i = 0; i < ENGINE_FIXTURE_FILES; i++) {
 		(void)close(fixture->fds[i]);
 		(void)unlink(fixture->path[i]);
 	}
 }
 
-static struct engine_job job_make(const struct fixture *fixture, enum config_engine kind)
-{
-	return (struct engine_job){
-		.fds = fixture->fds,
-		.fd_count = FILES,
-		.file_bytes = FILE_BYTES,
-		.to_bytes = (uint64_t)FILES * FILE_BYTES,
-		.block_bytes = BLOCK,
-		.threads = 2,
-		.queue_depth = 9,
-		.engine = kind,
-		.run_tag = 0x1122334455667788,
-		.seed = 42,
-	};
-}
-
 static void end_note(void *arg)
 {
 	atomic_store((_Atomic bool *)arg, true);
-}
-
-static void sleep_ms(unsigned ms)
-{
-	(void)usleep(ms * 1000);
-}
-
-static struct engine *engine_make(const struct engine_job *job)
-{
-	char why[ENGINE_WHY_MAX] = "";
-	struct engine *engine = NULL;
-
-	if (engine_new(job, &engine, why) || engine_start(engine, why)) {
-		print_message("%s\n", why);
-		fail();
-	}
-	return engine;
 }
 
 /* Every sector of the files: stamped for its place by the run. */
@@ -91,8 +51,9 @@ static void extent_check(const struct fixture *fixture, const struct engine_job 
 	for (uint64_t at = 0; at < job->to_bytes; at += 4096) {
 		struct payload_stamp stamp;
 
-		assert_int_equal(
-			pread(fixture->fds[at / FILE_BYTES], sector, 4096, (off_t)(at % FILE_BYTES)), 4096);
+		assert_int_equal(pread(fixture->fds[at / ENGINE_FIXTURE_FILE_BYTES], sector, 4096,
+					 (off_t)(at % ENGINE_FIXTURE_FILE_BYTES)),
+			4096);
 		assert_int_equal(payload_check(sector, &stamp), PAYLOAD_GOOD);
 		assert_int_equal(stamp.sector, at / 4096);
 		assert_true(stamp.run_tag == job->run_tag);
@@ -135,13 +96,13 @@ static void fill_and_soak(enum config_engine kind, const char *name)
 	struct engine *engine;
 
 	files_open(&fixture);
-	job = job_make(&fixture, kind);
+	job = engine_fixture_job(fixture.fds, kind);
 	job.is_fill = true;
 	job.on_end = end_note;
 	job.on_end_arg = &has_ended;
-	engine = engine_make(&job);
+	engine = engine_fixture_start(&job);
 	for (int i = 0; i < 5000 && !atomic_load(&has_ended); i++)
-		sleep_ms(1);
+		engine_fixture_sleep_ms(1);
 	assert_true(atomic_load(&has_ended));
 	assert_true(engine_fill_ended(engine, &end));
 	assert_int_equal(end.done_bytes, job.to_bytes);
@@ -149,22 +110,22 @@ static void fill_and_soak(enum config_engine kind, const char *name)
 	assert_true(engine_stop(engine, NS_PER_S));
 	engine_read(engine, &totals);
 	assert_int_equal(totals.write_bytes, job.to_bytes);
-	assert_int_equal(totals.write_ios, FILES * 3); /* 1 + 1 + 0.5 MiB a file */
+	assert_int_equal(totals.write_ios, ENGINE_FIXTURE_FILES * 3); /* 1 + 1 + 0.5 MiB a file */
 	assert_int_equal(totals.errors, 0);
 	assert_string_equal(engine_name(engine), name);
 	engine_free(engine);
 	extent_check(&fixture, &job);
 
 	job.is_fill = false;
-	engine = engine_make(&job);
-	sleep_ms(200);
+	engine = engine_fixture_start(&job);
+	engine_fixture_sleep_ms(200);
 	thread_ids_check(engine, job.threads);
 	assert_true(engine_stop(engine, NS_PER_S));
 	assert_int_equal(engine_thread_ids(engine, (pid_t[2]){ 0 }, 2), 0);
 	engine_read(engine, &totals);
 	assert_true(totals.write_ios > 9);
 	latency_sum_check(&totals);
-	assert_int_equal(totals.write_bytes, totals.write_ios * BLOCK);
+	assert_int_equal(totals.write_bytes, totals.write_ios * ENGINE_FIXTURE_BLOCK_BYTES);
 	assert_int_equal(hist_total(&totals.lat), totals.write_ios);
 	assert_true(totals.cpu_ns > 0);
 	assert_int_equal(totals.errors, 0);
@@ -201,22 +162,22 @@ static void test_a_target_behind_its_marker(void **state)
 	memset(sector, 0x5a, 4096);
 	for (uint64_t at = 0; at < base; at += 4096)
 		assert_int_equal(pwrite(fixture.fds[0], sector, 4096, (off_t)at), 4096);
-	job = job_make(&fixture, ENGINE_AUTO);
+	job = engine_fixture_job(fixture.fds, ENGINE_AUTO);
 	job.fd_count = 1;
-	job.to_bytes = FILE_BYTES;
+	job.to_bytes = ENGINE_FIXTURE_FILE_BYTES;
 	job.base_bytes = base;
 	job.is_device = true;
 	for (int is_soak = 0; is_soak < 2; is_soak++) {
 		job.is_fill = !is_soak;
-		engine = engine_make(&job);
+		engine = engine_fixture_start(&job);
 		for (int i = 0; i < 5000 && !is_soak && !engine_fill_ended(engine, &end); i++)
-			sleep_ms(1);
-		sleep_ms(is_soak ? 100 : 0);
+			engine_fixture_sleep_ms(1);
+		engine_fixture_sleep_ms(is_soak ? 100 : 0);
 		assert_true(engine_stop(engine, NS_PER_S));
 		engine_read(engine, &totals);
 		assert_int_equal(totals.errors, 0);
 		engine_free(engine);
-		for (uint64_t at = 0; at < base + FILE_BYTES; at += 4096) {
+		for (uint64_t at = 0; at < base + ENGINE_FIXTURE_FILE_BYTES; at += 4096) {
 			struct payload_stamp stamp;
 
 			assert_int_equal(pread(fixture.fds[0], sector, 4096, (off_t)at), 4096);
@@ -229,64 +190,27 @@ static void test_a_target_behind_its_marker(void **state)
 			assert_int_equal(stamp.sector, (at - base) / 4096);
 		}
 	}
-	assert_int_equal(end.done_bytes, FILE_BYTES);
-	assert_int_equal(lseek(fixture.fds[0], 0, SEEK_END), base + FILE_BYTES);
+	assert_int_equal(end.done_bytes, ENGINE_FIXTURE_FILE_BYTES);
+	assert_int_equal(lseek(fixture.fds[0], 0, SEEK_END), base + ENGINE_FIXTURE_FILE_BYTES);
 	free(sector);
 	files_close(&fixture);
 }
 
 /* A layer that answers by script: most requests whole, the chosen ones short, refused or failed. Completions of
  * one round are kept until the next, so that several are under way. */
-struct scripted {
-	unsigned depth, count;
-	struct ring_request queue[64];
-};
-
 static _Atomic unsigned scripted_seen, scripted_short, scripted_again;
 static _Atomic uint64_t scripted_full_at = UINT64_MAX;
 static _Atomic int scripted_full_error = ENOSPC;
 static _Atomic unsigned scripted_fail_every;
 static _Atomic bool scripted_hangs;
-static _Atomic bool scripted_overlap;
-
-static int scripted_open(const struct ring_setup *setup, struct ring **out, char *notes)
-{
-	struct scripted *ring = calloc(1, sizeof(*ring));
-
-	notes[0] = '\0';
-	ring->depth = setup->depth;
-	*out = (struct ring *)ring;
-	return 0;
-}
-
-static void scripted_close(struct ring *ring)
-{
-	free(ring);
-}
-
-static void scripted_queue(struct ring *opaque, const struct ring_request *request)
-{
-	struct scripted *ring = (struct scripted *)opaque;
-
-	for (unsigned i = 0; i < ring->count; i++)
-		if (ring->queue[i].file == request->file &&
-			ring->queue[i].offset_bytes == request->offset_bytes)
-			atomic_store(&scripted_overlap, true);
-	ring->queue[ring->count++] = *request;
-}
-
-static int scripted_submit(struct ring *ring)
-{
-	(void)ring;
-	return 0;
-}
 
 static int scripted_answer(const struct ring_request *request)
 {
 	unsigned seen = atomic_fetch_add(&scripted_seen, 1);
 	unsigned every = atomic_load(&scripted_fail_every);
 
-	if (request->file * (uint64_t)FILE_BYTES + request->offset_bytes >= atomic_load(&scripted_full_at))
+	if (request->file * (uint64_t)ENGINE_FIXTURE_FILE_BYTES + request->offset_bytes >=
+		atomic_load(&scripted_full_at))
 		return -atomic_load(&scripted_full_error);
 	if (every && seen % every == every - 1)
 		return -EIO;
@@ -304,13 +228,13 @@ static int scripted_answer(const struct ring_request *request)
 static int scripted_reap(
 	struct ring *opaque, unsigned least, uint64_t timeout_ns, struct ring_completion *out, unsigned most)
 {
-	struct scripted *ring = (struct scripted *)opaque;
+	struct engine_fixture_ring *ring = (struct engine_fixture_ring *)opaque;
 	unsigned count = ring->count > 1 ? ring->count / 2 : ring->count;
 
 	(void)least;
 	(void)timeout_ns;
 	(void)most;
-	sleep_ms(1);
+	engine_fixture_sleep_ms(1);
 	if (atomic_load(&scripted_hangs))
 		return -EINTR;
 	/* Last first: completions never come in order. */
@@ -325,10 +249,10 @@ static int scripted_reap(
 
 static const struct ring_ops scripted_ops = {
 	.name = "scripted",
-	.open = scripted_open,
-	.close = scripted_close,
-	.queue = scripted_queue,
-	.submit = scripted_submit,
+	.open = engine_fixture_ring_open,
+	.close = engine_fixture_ring_close,
+	.queue = engine_fixture_ring_queue,
+	.submit = engine_fixture_ring_submit,
 	.reap = scripted_reap,
 };
 
@@ -341,40 +265,37 @@ static void scripted_reset(void)
 	atomic_store(&scripted_full_error, ENOSPC);
 	atomic_store(&scripted_fail_every, 0);
 	atomic_store(&scripted_hangs, false);
-	atomic_store(&scripted_overlap, false);
+	(void)engine_fixture_take_overlap();
 }
 
-static struct engine *scripted_soak(struct fixture *fixture, unsigned ms)
+static struct engine *scripted_soak(unsigned ms)
 {
-	struct engine_job job = job_make(fixture, ENGINE_AUTO);
+	struct engine_job job = engine_fixture_job(NULL, ENGINE_AUTO);
 	struct engine *engine;
 
-	for (int i = 0; i < FILES; i++)
-		fixture->fds[i] = -1;
 	job.ops = &scripted_ops;
-	engine = engine_make(&job);
-	sleep_ms(ms);
+	engine = engine_fixture_start(&job);
+	engine_fixture_sleep_ms(ms);
 	return engine;
 }
 
 static void test_short_and_refused_writes_are_finished_and_counted_once(void **state)
 {
 	static struct engine_totals totals;
-	struct fixture fixture;
 	struct engine *engine;
 
 	(void)state;
 	scripted_reset();
-	engine = scripted_soak(&fixture, 200);
+	engine = scripted_soak(200);
 	assert_true(engine_stop(engine, NS_PER_S));
 	engine_read(engine, &totals);
 	assert_true(atomic_load(&scripted_short) > 5);
 	assert_true(atomic_load(&scripted_again) > 5);
 	assert_int_equal(totals.write_ios,
 		atomic_load(&scripted_seen) - atomic_load(&scripted_short) - atomic_load(&scripted_again));
-	assert_int_equal(totals.write_bytes, totals.write_ios * BLOCK);
+	assert_int_equal(totals.write_bytes, totals.write_ios * ENGINE_FIXTURE_BLOCK_BYTES);
 	assert_int_equal(totals.errors, 0);
-	assert_false(atomic_load(&scripted_overlap));
+	assert_false(engine_fixture_take_overlap());
 	engine_free(engine);
 }
 
@@ -382,24 +303,23 @@ static void test_failed_writes_are_counted_and_kept_and_the_run_goes_on(void **s
 {
 	static struct engine_totals totals;
 	struct engine_error error;
-	struct fixture fixture;
 	struct engine *engine;
 	uint64_t kept = 0;
 
 	(void)state;
 	scripted_reset();
 	atomic_store(&scripted_fail_every, 10);
-	engine = scripted_soak(&fixture, 200);
+	engine = scripted_soak(200);
 	assert_true(engine_stop(engine, NS_PER_S));
 	engine_read(engine, &totals);
 	assert_true(totals.errors > 5);
 	assert_true(totals.write_ios > totals.errors);
-	assert_int_equal(totals.write_bytes, totals.write_ios * BLOCK);
+	assert_int_equal(totals.write_bytes, totals.write_ios * ENGINE_FIXTURE_BLOCK_BYTES);
 	while (engine_next_error(engine, &error)) {
 		kept++;
 		assert_int_equal(error.error, EIO);
 		assert_string_equal(error.what, "write");
-		assert_true(error.offset_bytes < (uint64_t)FILES * FILE_BYTES);
+		assert_true(error.offset_bytes < (uint64_t)ENGINE_FIXTURE_FILES * ENGINE_FIXTURE_FILE_BYTES);
 		assert_int_equal(error.offset_bytes % 4096, 0);
 	}
 	assert_int_equal(kept, totals.errors < 256 ? totals.errors : 256);
@@ -410,7 +330,7 @@ static void test_failed_writes_are_counted_and_kept_and_the_run_goes_on(void **s
 static int failing_reap(
 	struct ring *opaque, unsigned least, uint64_t timeout_ns, struct ring_completion *out, unsigned most)
 {
-	struct scripted *ring = (struct scripted *)opaque;
+	struct engine_fixture_ring *ring = (struct engine_fixture_ring *)opaque;
 	unsigned count = ring->count;
 
 	(void)least;
@@ -426,19 +346,16 @@ static int failing_reap(
 
 static void test_a_target_that_refuses_everything_is_not_hammered(void **state)
 {
-	static const int no_fds[FILES] = { -1, -1, -1 };
 	static struct engine_totals totals;
-	const struct fixture fixture = { .fds = { 0 } };
-	struct engine_job job = job_make(&fixture, ENGINE_AUTO);
+	struct engine_job job = engine_fixture_job(NULL, ENGINE_AUTO);
 	struct ring_ops ops = scripted_ops;
 	struct engine *engine;
 
 	(void)state;
 	ops.reap = failing_reap;
-	job.fds = no_fds;
 	job.ops = &ops;
-	engine = engine_make(&job);
-	sleep_ms(300);
+	engine = engine_fixture_start(&job);
+	engine_fixture_sleep_ms(300);
 	assert_true(engine_stop(engine, NS_PER_S));
 	engine_read(engine, &totals);
 	engine_free(engine);
@@ -450,11 +367,10 @@ static void test_a_target_that_refuses_everything_is_not_hammered(void **state)
 static void test_a_full_target_ends_the_fill_at_the_first_refused_byte(void **state)
 {
 	static struct engine_totals totals;
-	const uint64_t room = (uint64_t)FILE_BYTES + (1 << 20);
+	const uint64_t room = (uint64_t)ENGINE_FIXTURE_FILE_BYTES + (1 << 20);
 	_Atomic bool has_ended = false;
 	struct engine_fill_end end;
-	const struct fixture fixture = { .fds = { 0 } };
-	struct engine_job job = job_make(&fixture, ENGINE_AUTO);
+	struct engine_job job = engine_fixture_job(NULL, ENGINE_AUTO);
 	struct engine *engine;
 
 	(void)state;
@@ -464,9 +380,9 @@ static void test_a_full_target_ends_the_fill_at_the_first_refused_byte(void **st
 	job.ops = &scripted_ops;
 	job.on_end = end_note;
 	job.on_end_arg = &has_ended;
-	engine = engine_make(&job);
+	engine = engine_fixture_start(&job);
 	for (int i = 0; i < 5000 && !atomic_load(&has_ended); i++)
-		sleep_ms(1);
+		engine_fixture_sleep_ms(1);
 	assert_true(engine_fill_ended(engine, &end));
 	assert_int_equal(end.error, ENOSPC);
 	assert_int_equal(end.done_bytes, room);
@@ -481,8 +397,7 @@ static void test_a_device_without_room_has_an_error_and_is_not_full(void **state
 	static const int errors[] = { ENOSPC, EFBIG, EDQUOT };
 	static struct engine_totals totals;
 	const uint64_t base = 8192, full_at = 2 << 20;
-	struct fixture fixture = { .fds = { -1, -1, -1 } };
-	struct engine_job job = job_make(&fixture, ENGINE_AUTO);
+	struct engine_job job = engine_fixture_job(NULL, ENGINE_AUTO);
 	struct engine_fill_end end = { 0 };
 	struct engine_error error;
 	struct engine *engine;
@@ -491,19 +406,19 @@ static void test_a_device_without_room_has_an_error_and_is_not_full(void **state
 	job.is_fill = true;
 	job.is_device = true;
 	job.fd_count = 1;
-	job.to_bytes = FILE_BYTES;
+	job.to_bytes = ENGINE_FIXTURE_FILE_BYTES;
 	job.base_bytes = base;
 	job.ops = &scripted_ops;
 	for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
 		scripted_reset();
 		atomic_store(&scripted_full_at, base + full_at);
 		atomic_store(&scripted_full_error, errors[i]);
-		engine = engine_make(&job);
+		engine = engine_fixture_start(&job);
 		for (int k = 0; k < 5000 && !engine_fill_ended(engine, &end); k++)
-			sleep_ms(1);
+			engine_fixture_sleep_ms(1);
 		assert_true(engine_stop(engine, NS_PER_S));
 		assert_int_equal(end.error, 0);
-		assert_int_equal(end.done_bytes, FILE_BYTES); /* tried to the end */
+		assert_int_equal(end.done_bytes, ENGINE_FIXTURE_FILE_BYTES); /* tried to the end */
 		engine_read(engine, &totals);
 		assert_int_equal(totals.errors, 1);
 		assert_int_equal(totals.write_bytes, full_at);
@@ -517,16 +432,15 @@ static void test_a_device_without_room_has_an_error_and_is_not_full(void **state
 static void test_a_stall_runs_the_clock_and_a_hung_engine_says_so(void **state)
 {
 	static struct engine_totals totals;
-	struct fixture fixture;
 	struct engine *engine;
 	uint64_t stall_ns;
 
 	(void)state;
 	scripted_reset();
-	engine = scripted_soak(&fixture, 100);
+	engine = scripted_soak(100);
 	(void)engine_take_longest_stall_ns(engine);
 	atomic_store(&scripted_hangs, true);
-	sleep_ms(300);
+	engine_fixture_sleep_ms(300);
 	engine_read(engine, &totals);
 	stall_ns = totals.read_ns - totals.last_completion_ns;
 	assert_in_range(stall_ns / NS_PER_MS, 290, 420);
@@ -540,236 +454,9 @@ static void test_a_stall_runs_the_clock_and_a_hung_engine_says_so(void **state)
 	engine_free(engine);
 }
 
-/* How many of each verb the layer saw, and the most that were queued at once. */
-static _Atomic unsigned seen_writes, seen_reads, seen_syncs;
-
-static int counted_reap(
-	struct ring *opaque, unsigned least, uint64_t timeout_ns, struct ring_completion *out, unsigned most)
-{
-	struct scripted *ring = (struct scripted *)opaque;
-	unsigned count = ring->count;
-
-	(void)least;
-	(void)most;
-	if (timeout_ns > 200 * NS_PER_US)
-		timeout_ns = 200 * NS_PER_US;
-	(void)usleep((unsigned)(timeout_ns / NS_PER_US));
-	for (unsigned i = 0; i < count; i++) {
-		const struct ring_request *request = &ring->queue[i];
-
-		atomic_fetch_add(request->verb == RING_WRITE  ? &seen_writes
-				 : request->verb == RING_READ ? &seen_reads
-							      : &seen_syncs,
-			1);
-		out[i].slot = request->slot;
-		out[i].result = request->verb == RING_SYNC ? 0 : (int)request->bytes;
-	}
-	ring->count = 0;
-	return (int)count;
-}
-
-static const struct ring_ops counted_ops = {
-	.name = "counted",
-	.open = scripted_open,
-	.close = scripted_close,
-	.queue = scripted_queue,
-	.submit = scripted_submit,
-	.reap = counted_reap,
-};
-
-/* Soak by @job over counted_ops for @ms and read the totals. */
-/* For @ms, and on a busy machine until @least requests and commits have completed. How long it ran, in seconds. */
-static double counted_soak(struct engine_job *job, unsigned ms, uint64_t least, struct engine_totals *totals)
-{
-	static const int no_fds[FILES] = { -1, -1, -1 };
-	struct engine *engine;
-	uint64_t from_ns;
-	double elapsed_s;
-
-	atomic_store(&seen_writes, 0);
-	atomic_store(&seen_reads, 0);
-	atomic_store(&seen_syncs, 0);
-	job->fds = no_fds;
-	job->ops = &counted_ops;
-	from_ns = clock_mono_ns();
-	engine = engine_make(job);
-	for (unsigned tries = 0; tries < 1000; tries++) {
-		sleep_ms(ms);
-		engine_read(engine, totals);
-		if (totals->write_ios + totals->read_ios + totals->commits >= least)
-			break;
-	}
-	elapsed_s = (double)(clock_mono_ns() - from_ns) / 1e9;
-	assert_true(engine_stop(engine, 60 * NS_PER_S));
-	engine_read(engine, totals);
-	engine_free(engine);
-	assert_int_equal(totals->write_ios, atomic_load(&seen_writes));
-	assert_int_equal(totals->read_ios, atomic_load(&seen_reads));
-	assert_int_equal(totals->commits, atomic_load(&seen_syncs));
-	assert_int_equal(totals->write_bytes, totals->write_ios * BLOCK);
-	assert_int_equal(totals->read_bytes, totals->read_ios * BLOCK);
-	assert_int_equal(hist_total(&totals->lat), totals->write_ios + totals->read_ios);
-	assert_int_equal(hist_total(&totals->commit_lat), totals->commits);
-	return elapsed_s;
-}
-
-/* The first offsets that a single worker asks for. */
-enum { TRACED = 200 };
-static uint64_t traced[TRACED];
-static _Atomic unsigned traced_count;
-
-static void tracing_queue(struct ring *opaque, const struct ring_request *request)
-{
-	unsigned at = atomic_load(&traced_count);
-
-	if (at < TRACED) {
-		traced[at] = request->file * (uint64_t)FILE_BYTES + request->offset_bytes;
-		atomic_store(&traced_count, at + 1);
-	}
-	scripted_queue(opaque, request);
-}
-
-static void trace(uint64_t seed, uint64_t *offsets)
-{
-	static struct engine_totals totals;
-	static const int no_fds[FILES] = { -1, -1, -1 };
-	const struct fixture fixture = { .fds = { 0 } };
-	struct engine_job job = job_make(&fixture, ENGINE_AUTO);
-	struct ring_ops ops = counted_ops;
-	struct engine *engine;
-
-	ops.queue = tracing_queue;
-	atomic_store(&traced_count, 0);
-	job.fds = no_fds;
-	job.ops = &ops;
-	job.threads = 1;
-	job.seed = seed;
-	engine = engine_make(&job);
-	while (atomic_load(&traced_count) < TRACED)
-		sleep_ms(1);
-	assert_true(engine_stop(engine, NS_PER_S));
-	engine_read(engine, &totals);
-	engine_free(engine);
-	memcpy(offsets, traced, sizeof(traced));
-}
-
-static void test_the_recorded_seed_repeats_the_blocks(void **state)
-{
-	static uint64_t first[TRACED], again[TRACED], other[TRACED];
-
-	(void)state;
-	trace(42, first);
-	trace(42, again);
-	trace(43, other);
-	assert_memory_equal(first, again, sizeof(first));
-	assert_memory_not_equal(first, other, sizeof(first));
-}
-
-static void test_reads_and_mixes_have_their_share(void **state)
-{
-	static struct engine_totals totals;
-	const struct fixture fixture = { .fds = { 0 } };
-	struct engine_job job = job_make(&fixture, ENGINE_AUTO);
-
-	(void)state;
-	job.workload = WORKLOAD_RANDOM_READ;
-	(void)counted_soak(&job, 100, 501, &totals);
-	assert_true(totals.read_ios > 500);
-	assert_int_equal(totals.write_ios, 0);
-	job.workload = WORKLOAD_RANDOM_MIXED;
-	job.read_percent = 70;
-	(void)counted_soak(&job, 300, 1001, &totals);
-	/* Six standard deviations of the share at a thousand requests and more. */
-	assert_true(totals.read_ios + totals.write_ios > 1000);
-	assert_in_range(totals.read_ios * 100 / (totals.read_ios + totals.write_ios), 61, 79);
-}
-
-static void test_a_client_commits_after_its_writes(void **state)
-{
-	static struct engine_totals totals;
-	const struct fixture fixture = { .fds = { 0 } };
-	struct engine_job job = job_make(&fixture, ENGINE_AUTO);
-
-	(void)state;
-	job.fsync_every = 1;
-	(void)counted_soak(&job, 100, 500, &totals);
-	assert_true(totals.commits > 200);
-	/* A stop leaves no write without its commit. */
-	assert_int_equal(totals.commits, totals.write_ios);
-	job.fsync_every = 5;
-	(void)counted_soak(&job, 200, 400, &totals);
-	assert_true(totals.commits > 50);
-	assert_in_range(totals.write_ios - totals.commits * 5, 0, 9 * 4);
-}
-
-static void test_a_rate_is_kept(void **state)
-{
-	static struct engine_totals totals;
-	const struct fixture fixture = { .fds = { 0 } };
-	struct engine_job job = job_make(&fixture, ENGINE_AUTO);
-	double elapsed_s;
-
-	(void)state;
-	job.requests_per_s = 2000;
-	elapsed_s = counted_soak(&job, 1000, 200, &totals);
-	/* The layer could do ten times that; a busy machine may fall behind, and what it missed is not made up. */
-	assert_in_range(totals.write_ios, 200, (uint64_t)(2000 * elapsed_s * 1.05) + 10);
-	job.is_open_loop = true;
-	elapsed_s = counted_soak(&job, 1000, 200, &totals);
-	/* An open loop makes it up, but for what the end cuts off. */
-	assert_in_range(totals.write_ios, (uint64_t)(2000 * (elapsed_s - 0.3)),
-		(uint64_t)(2000 * elapsed_s * 1.05) + 10);
-}
-
-/* A layer that completes nothing for a while, then everything. */
-static int pausing_reap(
-	struct ring *opaque, unsigned least, uint64_t timeout_ns, struct ring_completion *out, unsigned most)
-{
-	if (atomic_load(&scripted_hangs)) {
-		sleep_ms(1);
-		return 0;
-	}
-	return counted_reap(opaque, least, timeout_ns, out, most);
-}
-
-static void test_an_open_loop_counts_latency_from_the_intended_time(void **state)
-{
-	static const int no_fds[FILES] = { -1, -1, -1 };
-	static struct engine_totals totals;
-	const struct fixture fixture = { .fds = { 0 } };
-	struct engine_job job = job_make(&fixture, ENGINE_AUTO);
-	struct ring_ops ops = counted_ops;
-	struct engine *engine;
-	uint64_t from_ns, elapsed_ms;
-
-	(void)state;
-	ops.reap = pausing_reap;
-	job.fds = no_fds;
-	job.ops = &ops;
-	job.requests_per_s = 1000;
-	job.is_open_loop = true;
-	from_ns = clock_mono_ns();
-	engine = engine_make(&job);
-	sleep_ms(200);
-	atomic_store(&scripted_hangs, true);
-	sleep_ms(500);
-	atomic_store(&scripted_hangs, false);
-	sleep_ms(300);
-	elapsed_ms = (clock_mono_ns() - from_ns) / NS_PER_MS;
-	assert_true(engine_stop(engine, 60 * NS_PER_S));
-	engine_read(engine, &totals);
-	engine_free(engine);
-	/* Nine requests were under way; the five hundred behind them waited too: half of all were late by up to 0.5 s,
-	 * which a closed loop would not have told. */
-	assert_in_range(hist_percentile_ns(&totals.lat, 100) / NS_PER_MS, 450, elapsed_ms + 100);
-	assert_in_range(hist_percentile_ns(&totals.lat, 75) / NS_PER_MS, 150, elapsed_ms);
-	assert_in_range(totals.write_ios, elapsed_ms - elapsed_ms / 5, elapsed_ms + elapsed_ms / 10);
-}
-
 static void test_impossible_jobs_are_refused_with_the_reason(void **state)
 {
-	struct fixture fixture = { .fds = { -1, -1, -1 } };
-	struct engine_job job = job_make(&fixture, ENGINE_NULL);
+	struct engine_job job = engine_fixture_job(NULL, ENGINE_NULL);
 	struct engine *engine = NULL;
 	char why[ENGINE_WHY_MAX];
 
@@ -780,9 +467,9 @@ static void test_impossible_jobs_are_refused_with_the_reason(void **state)
 	assert_int_equal(engine_new(&job, &engine, why), -EINVAL);
 	assert_non_null(strstr(why, "480 blocks are too few for a queue depth of 512"));
 	job.queue_depth = 8;
-	job.to_bytes = (uint64_t)FILES * FILE_BYTES + 1;
+	job.to_bytes = (uint64_t)ENGINE_FIXTURE_FILES * ENGINE_FIXTURE_FILE_BYTES + 1;
 	assert_int_equal(engine_new(&job, &engine, why), -EINVAL);
-	job.to_bytes = FILE_BYTES;
+	job.to_bytes = ENGINE_FIXTURE_FILE_BYTES;
 	job.base_bytes = 4096; /* of which of the files? */
 	assert_int_equal(engine_new(&job, &engine, why), -EINVAL);
 	job.fd_count = 1;
@@ -803,11 +490,6 @@ int main(void)
 		cmocka_unit_test(test_a_full_target_ends_the_fill_at_the_first_refused_byte),
 		cmocka_unit_test(test_a_device_without_room_has_an_error_and_is_not_full),
 		cmocka_unit_test(test_a_stall_runs_the_clock_and_a_hung_engine_says_so),
-		cmocka_unit_test(test_the_recorded_seed_repeats_the_blocks),
-		cmocka_unit_test(test_reads_and_mixes_have_their_share),
-		cmocka_unit_test(test_a_client_commits_after_its_writes),
-		cmocka_unit_test(test_a_rate_is_kept),
-		cmocka_unit_test(test_an_open_loop_counts_latency_from_the_intended_time),
 		cmocka_unit_test(test_impossible_jobs_are_refused_with_the_reason),
 	};
 
