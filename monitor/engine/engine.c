@@ -12,10 +12,8 @@
 
 #include "base/clock.h"
 
-/* A cut is tried again at once while the worker is at work in it, then after a turn for others: on a busy machine the
- * worker may have lost its processor there. In the end the cut is taken as it is; the sums stay exact. */
-#define READ_TRIES	1100
-#define READ_TRIES_SPIN 1000
+/* So often a cut is tried without the worker's help: it may be writing. */
+#define CUT_TRIES 16
 
 static void wake_ignore(int number)
 {
@@ -253,66 +251,74 @@ bool engine_stop(struct engine *engine, uint64_t timeout_ns)
 	return true;
 }
 
+static bool cut_try(struct worker *worker)
+{
+	struct worker_counters *counters = &worker->counters;
+	uint64_t seq = atomic_load_explicit(&counters->seq, memory_order_acquire);
+
+	if (seq & 1)
+		return false;
+	counters_copy(counters, &worker->cut);
+	atomic_thread_fence(memory_order_acquire);
+	return seq == atomic_load_explicit(&counters->seq, memory_order_relaxed);
+}
+
+/* A worker whose counters do not move is read at once, so one that hangs needs no answer; one that moves them all the
+ * time closes its section and makes the cut itself. Only one in the middle of a section is waited for: it never blocks
+ * there. */
+static void cut_await(struct worker *worker)
+{
+	struct worker_counters *counters = &worker->counters;
+
+	for (unsigned tries = 0; tries < CUT_TRIES; tries++)
+		if (cut_try(worker))
+			return;
+	for (;;) {
+		enum cut_state wanted = CUT_WANTED;
+
+		atomic_store(&counters->cut_state, CUT_WANTED);
+		for (unsigned turns = 0; turns < CUT_TRIES; turns++) {
+			if (atomic_load_explicit(&counters->cut_state, memory_order_acquire) == CUT_MADE)
+				break;
+			(void)sched_yield();
+		}
+		/* What can't be withdrawn is made, or is being made. */
+		if (!atomic_compare_exchange_strong(&counters->cut_state, &wanted, CUT_NONE)) {
+			while (atomic_load_explicit(&counters->cut_state, memory_order_acquire) != CUT_MADE)
+				(void)sched_yield();
+			atomic_store(&counters->cut_state, CUT_NONE);
+			return;
+		}
+		if (cut_try(worker))
+			return;
+	}
+}
+
+static uint64_t get(_Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
 /* One worker's counters as they were at one moment. */
 static void worker_read(struct worker *worker, uint64_t now_ns, struct engine_totals *out)
 {
-	enum {
-		WRITE_BYTES,
-		WRITE_IOS,
-		READ_BYTES,
-		READ_IOS,
-		ERRORS,
-		INFLIGHT,
-		INFLIGHT_NS,
-		SINCE_NS,
-		LAT_SUM_NS,
-		COMMITS,
-		COUNT
-	};
-	struct worker_counters *counters = &worker->counters;
-	_Atomic uint64_t *const sources[COUNT] = {
-		[WRITE_BYTES] = &counters->write_bytes,
-		[WRITE_IOS] = &counters->write_ios,
-		[READ_BYTES] = &counters->read_bytes,
-		[READ_IOS] = &counters->read_ios,
-		[ERRORS] = &counters->errors,
-		[INFLIGHT] = &counters->inflight,
-		[INFLIGHT_NS] = &counters->inflight_ns,
-		[SINCE_NS] = &counters->since_ns,
-		[LAT_SUM_NS] = &counters->lat_sum_ns,
-		[COMMITS] = &counters->commits,
-	};
-	uint64_t now[COUNT], seq, lat[HIST_BUCKETS], commit_lat[HIST_BUCKETS];
+	struct worker_counters *cut = &worker->cut;
 
-	for (unsigned tries = 0; tries < READ_TRIES; tries++) {
-		seq = atomic_load_explicit(&counters->seq, memory_order_acquire);
-		for (unsigned i = 0; i < COUNT; i++)
-			now[i] = atomic_load_explicit(sources[i], memory_order_relaxed);
-		for (unsigned i = 0; i < HIST_BUCKETS; i++)
-			lat[i] = atomic_load_explicit(&counters->lat[i], memory_order_relaxed);
-		/* Nearly always without syncs: then there is nothing to copy. */
-		for (unsigned i = 0; now[COMMITS] && i < HIST_BUCKETS; i++)
-			commit_lat[i] = atomic_load_explicit(&counters->commit_lat[i], memory_order_relaxed);
-		atomic_thread_fence(memory_order_acquire);
-		if (!(seq & 1) && seq == atomic_load_explicit(&counters->seq, memory_order_relaxed))
-			break;
-		if (tries >= READ_TRIES_SPIN)
-			(void)sched_yield();
-	}
-	out->write_bytes += now[WRITE_BYTES];
-	out->write_ios += now[WRITE_IOS];
-	out->read_bytes += now[READ_BYTES];
-	out->read_ios += now[READ_IOS];
-	out->errors += now[ERRORS];
-	out->inflight_ns += now[INFLIGHT_NS];
-	if (now_ns > now[SINCE_NS])
-		out->inflight_ns += now[INFLIGHT] * (now_ns - now[SINCE_NS]);
-	out->lat_sum_ns += now[LAT_SUM_NS];
-	out->commits += now[COMMITS];
+	cut_await(worker);
+	out->write_bytes += get(&cut->write_bytes);
+	out->write_ios += get(&cut->write_ios);
+	out->read_bytes += get(&cut->read_bytes);
+	out->read_ios += get(&cut->read_ios);
+	out->errors += get(&cut->errors);
+	out->inflight_ns += get(&cut->inflight_ns);
+	if (now_ns > get(&cut->since_ns))
+		out->inflight_ns += get(&cut->inflight) * (now_ns - get(&cut->since_ns));
+	out->lat_sum_ns += get(&cut->lat_sum_ns);
+	out->commits += get(&cut->commits);
 	for (unsigned i = 0; i < HIST_BUCKETS; i++)
-		out->lat.counts[i] += lat[i];
-	for (unsigned i = 0; now[COMMITS] && i < HIST_BUCKETS; i++)
-		out->commit_lat.counts[i] += commit_lat[i];
+		out->lat.counts[i] += get(&cut->lat[i]);
+	for (unsigned i = 0; get(&cut->commits) && i < HIST_BUCKETS; i++)
+		out->commit_lat.counts[i] += get(&cut->commit_lat[i]);
 }
 
 static uint64_t worker_cpu_ns(struct worker *worker)

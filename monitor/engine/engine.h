@@ -4,7 +4,7 @@
  * flight). Both go through the same workers and one of the ops tables io_uring, libaio, null.
  *
  * Threads: engine_new/start/stop/free belong to one thread (they may block for as long as the drive does);
- * engine_read() and engine_next_error() may be called from any thread at any time and never block.
+ * engine_read() by one at a time, and engine_next_error(), may be called from any thread and never wait for the drive.
  * A failed request is data: it is counted and kept for engine_next_error(), the work goes on.
  */
 #ifndef DRIVESOAK_ENGINE_H
@@ -106,6 +106,7 @@ int engine_start(struct engine *engine, char *why);
 bool engine_stop(struct engine *engine, uint64_t timeout_ns);
 void engine_free(struct engine *engine); /* NULL is fine; only stopped engines */
 
+/* Each worker's counters agree with each other. */
 void engine_read(struct engine *engine, struct engine_totals *out);
 /* The longest stall (no completion at all) that ended since the last call; the running one is
  * read_ns - last_completion_ns. One caller. */

@@ -19,10 +19,14 @@
 #define BUSY_FILTER 4096
 #define FILL_DEPTH  4
 
-/* Written by its worker alone, in a section bracketed by seq (odd while open); read by anyone. Relaxed single-writer
+/* A reader's request for a cut, for when the worker is so busy that none can be had without its help. */
+enum cut_state { CUT_NONE, CUT_WANTED, CUT_BEING_MADE, CUT_MADE };
+
+/* Written by its worker alone, in a section bracketed by seq (odd while open); read by one thread. Relaxed single-writer
  * updates compile to plain arithmetic. */
 struct worker_counters {
 	_Atomic uint64_t seq;
+	_Atomic enum cut_state cut_state;
 	_Atomic uint64_t write_bytes, write_ios, read_bytes, read_ios, errors;
 	_Atomic uint64_t inflight;    /* now */
 	_Atomic uint64_t inflight_ns; /* integrated up to since_ns */
@@ -85,6 +89,7 @@ struct worker {
 	int fill_error;
 
 	_Alignas(CACHE_LINE) struct worker_counters counters;
+	struct worker_counters cut; /* the worker's while it makes it, then the reader's */
 };
 
 struct engine {
@@ -123,6 +128,8 @@ struct engine {
 
 /* Thread entry. */
 void *worker_main(void *arg);
+/* A copy that is of one moment when nobody writes to @from meanwhile. */
+void counters_copy(struct worker_counters *from, struct worker_counters *to);
 /* Buffers and slots, filled. 0 or -ENOMEM. */
 int worker_init(struct worker *worker, struct engine *engine, unsigned index, unsigned depth);
 void worker_fini(struct worker *worker);

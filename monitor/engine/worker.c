@@ -39,10 +39,50 @@ static void counters_open(struct worker_counters *counters)
 	atomic_thread_fence(memory_order_release);
 }
 
-static void counters_close(struct worker_counters *counters)
+static void copy(const _Atomic uint64_t *from, _Atomic uint64_t *to)
 {
+	atomic_store_explicit(to, atomic_load_explicit(from, memory_order_relaxed), memory_order_relaxed);
+}
+
+void counters_copy(struct worker_counters *from, struct worker_counters *to)
+{
+	copy(&from->write_bytes, &to->write_bytes);
+	copy(&from->write_ios, &to->write_ios);
+	copy(&from->read_bytes, &to->read_bytes);
+	copy(&from->read_ios, &to->read_ios);
+	copy(&from->errors, &to->errors);
+	copy(&from->inflight, &to->inflight);
+	copy(&from->inflight_ns, &to->inflight_ns);
+	copy(&from->since_ns, &to->since_ns);
+	copy(&from->lat_sum_ns, &to->lat_sum_ns);
+	copy(&from->commits, &to->commits);
+	for (unsigned i = 0; i < HIST_BUCKETS; i++)
+		copy(&from->lat[i], &to->lat[i]);
+	/* Nearly always without syncs: then there is nothing to copy. */
+	if (!atomic_load_explicit(&to->commits, memory_order_relaxed))
+		return;
+	for (unsigned i = 0; i < HIST_BUCKETS; i++)
+		copy(&from->commit_lat[i], &to->commit_lat[i]);
+}
+
+static void cut_make(struct worker *worker)
+{
+	enum cut_state wanted = CUT_WANTED;
+
+	if (!atomic_compare_exchange_strong(&worker->counters.cut_state, &wanted, CUT_BEING_MADE))
+		return;
+	counters_copy(&worker->counters, &worker->cut);
+	atomic_store_explicit(&worker->counters.cut_state, CUT_MADE, memory_order_release);
+}
+
+static void counters_close(struct worker *worker)
+{
+	struct worker_counters *counters = &worker->counters;
+
 	atomic_store_explicit(&counters->seq, atomic_load_explicit(&counters->seq, memory_order_relaxed) + 1,
 		memory_order_release);
+	if (atomic_load_explicit(&counters->cut_state, memory_order_relaxed) == CUT_WANTED)
+		cut_make(worker);
 }
 
 /* Bring the time integral of requests in flight up to @now_ns and set what is in flight from there. */
@@ -128,7 +168,7 @@ static void group_time(struct worker *worker)
 	worker->group_count = 0;
 	counters_open(&worker->counters);
 	inflight_set(worker, now_ns);
-	counters_close(&worker->counters);
+	counters_close(worker);
 }
 
 /* A full kernel queue is no failure: what was not taken goes out with the next reap. */
@@ -433,7 +473,7 @@ static void group_handle(
 	counters_open(&worker->counters);
 	for (unsigned i = 0; i < count; i++)
 		is_over[i] = slot_complete(worker, done[i].slot, done[i].result, now_ns);
-	counters_close(&worker->counters);
+	counters_close(worker);
 	for (unsigned i = 0; i < count; i++)
 		if (is_over[i])
 			slot_refill(worker, done[i].slot);
@@ -450,7 +490,7 @@ static int batch_handle(struct worker *worker, unsigned count)
 		stamps_prefetch(&worker->slots[worker->completions[i].slot]);
 	counters_open(&worker->counters);
 	inflight_set(worker, now_ns);
-	counters_close(&worker->counters);
+	counters_close(worker);
 	worker->wall_ns = (int64_t)now_ns + worker->wall_offset_ns;
 	stall_clock_touch(worker->engine, now_ns);
 	for (unsigned at = 0; at < count && rc == 0; at += SUBMIT_GROUP) {
