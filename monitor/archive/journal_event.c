@@ -24,6 +24,8 @@ static const struct field event_fields[] = {
 	EVENT_TEXT(text),
 	EVENT_TEXT(cause),
 	EVENT_TEXT(evidence),
+	EVENT_TEXT(key),
+	EVENT_FIELD(count, FIELD_SMALL),
 };
 
 #define EVENT_FIELDS (sizeof(event_fields) / sizeof(event_fields[0]))
@@ -34,7 +36,10 @@ static void put_sql(struct text *sql)
 	fields_sql(sql, FIELDS(event_fields), "", "");
 	text_add(sql, ") VALUES (");
 	marks_sql(sql, EVENT_FIELDS);
-	text_add(sql, ")");
+	text_add(sql, ") ON CONFLICT (run, key) DO UPDATE SET ");
+	for (size_t i = 0; i < EVENT_FIELDS; i++)
+		text_addf(sql, "%s%s = excluded.%s", i ? ", " : "", event_fields[i].column,
+			event_fields[i].column);
 }
 
 int journal_put_event(struct journal *journal, const struct event_record *event)
@@ -44,6 +49,8 @@ int journal_put_event(struct journal *journal, const struct event_record *event)
 
 	if (event->t_ms == INT64_MIN || !event->kind[0])
 		return journal_refuse(journal, -EINVAL, "an event needs a time and a kind");
+	if (event->key[0] && !event->run[0])
+		return journal_refuse(journal, -EINVAL, "an event with a key needs a run");
 	rc = journal_statement(journal, STATEMENT_EVENT_PUT, put_sql, &statement);
 	if (rc == 0)
 		rc = fields_bind(journal, statement, 1, FIELDS(event_fields), event);
