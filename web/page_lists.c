@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/figures.h"
 #include "base/units.h"
 #include "web/compare.h"
 #include "web/live.h"
@@ -82,7 +83,7 @@ static void add_run_figures(
 {
 	struct text *body = &call->body, size = TEXT_INIT;
 	const struct summary_part *part = summary_shown(figures);
-	const struct summary_rates *rates = compare_reads(run) ? &part->read : &part->write;
+	const struct summary_rates *rates = figures_is_read(run) ? &part->read : &part->write;
 	bool is_limited = summary_is_host_limited(figures);
 	const char *none = page_none_of(run);
 	const double values[] = { rates->median, rates->p1, rates->worst_minute };

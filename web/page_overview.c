@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/figures.h"
 #include "base/units.h"
 #include "config/config.h"
 #include "web/compare.h"
@@ -225,7 +226,7 @@ static void load_row(struct call *call, size_t index, struct row *row)
 	if (row->drive.run[0] == '\0' || store_journal(call->store, &journal) < 0 ||
 		journal_get_run(journal, row->drive.run, &run) < 0)
 		return;
-	row->reads = compare_reads(&run);
+	row->reads = figures_is_read(&run);
 	row->has_figures = store_figures(call->store, &run, &row->figures) == 0;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/figures.h"
 #include "archive/outcome.h"
 #include "archive/report.h"
 #include "archive/settings.h"
@@ -73,7 +74,7 @@ static bool load_view(struct call *call, struct view *view)
 		call_fail(call, MHD_HTTP_BAD_REQUEST, "from: must be before to");
 		return false;
 	}
-	view->reads = compare_reads(&view->run);
+	view->reads = figures_is_read(&view->run);
 	view->mixes = compare_mixes(&view->run);
 	view->commits = compare_commits(&view->run);
 	load_live(call, view);
@@ -427,6 +428,8 @@ static void add_quality(
 
 	number_print(part->samples ? part->stalled_s : NAN, 1, number);
 	add_figure(table, "Stalled", "s", number);
+	number_print(figures->collapses_per_h, 2, number);
+	add_figure(table, "Collapses", "1/h", number);
 	number_print_ms(part->lat_p99_ns, number);
 	add_figure(table, "p99 latency", "ms", number);
 	number_print_ms(part->lat_p9999_ns, number);
@@ -448,9 +451,10 @@ static void add_figures(struct text *body, const struct view *view)
 	const struct figures table = { body, page_none_of(&view->run) };
 
 	text_addf(body,
-		"<section id=\"figures\" data-live><h2>Figures over the whole soak</h2><p class=\"small %s\">"
+		"<section id=\"figures\" data-live><h2>Figures over the %s</h2><p class=\"small %s\">"
 		"%s</p><table class=\"kv\"><thead><tr><th scope=\"col\">Figure</th><th "
 		"scope=\"col\">Unit</th><th scope=\"col\" class=\"num\">Value</th></tr></thead><tbody>",
+		view->figures.steady.reached && !is_limited ? "settled window" : "whole soak",
 		is_limited ? "warn" : "mute",
 		is_limited ? "<b>" SUMMARY_HOST_LIMITED "</b>; zeros count." : "This specimen; zeros count.");
 	add_rates(&table, view->reads ? &part->read : &part->write, view->mixes ? "Writes: " : "");
@@ -471,21 +475,24 @@ static void add_outcome(struct text *body, const struct view *view)
 	text_add(body, "</section>\n");
 }
 
-static void add_reason(const char *reason, void *arg)
-{
-	text_add(arg, "<li>");
-	text_add_html(arg, reason);
-	text_add(arg, "</li>");
-}
-
 static void add_verdict(struct text *body, const struct view *view)
 {
-	text_add(body,
-		"<section id=\"verdict\" data-live><h2>Verdict so far</h2><p><span class=\"verdict off\">");
-	page_add_icon(body, "none");
-	text_add(body, "NO VERDICT</span></p><ul class=\"plain\">");
-	summary_each_reason(&view->figures, add_reason, body);
-	text_add(body, "</ul></section>\n");
+	static const char *const icons[] = {
+		[VERDICT_FAIL] = "fail",
+		[VERDICT_NONE] = "none",
+		[VERDICT_REMARKS] = "warn",
+		[VERDICT_PASS] = "ok",
+	};
+	const struct verdict_answer *verdict = &view->figures.verdict;
+
+	text_addf(body, "<section id=\"verdict\" data-live><h2>Verdict%s</h2><p><span class=\"verdict %s\">",
+		view->run.ended_ms == INT64_MIN ? " so far" : "", report_verdict_class(verdict->verdict));
+	page_add_icon(body, icons[verdict->verdict]);
+	text_addf(body, "%s</span></p>", verdict_name(verdict->verdict));
+	report_add_reasons(verdict, body);
+	text_add(body, "</section>\n<section id=\"steady\" data-live><h2>Steady state</h2>");
+	report_add_steady(&view->figures.steady, body);
+	text_add(body, "</section>\n");
 }
 
 static void add_run_facts(struct text *body, const struct view *view)

@@ -124,6 +124,10 @@ int journal_each_sample(struct journal *journal, const char *run, int64_t from_m
 int journal_each_event(struct journal *journal, const char *run, size_t limit,
 	int (*each)(const struct event_record *, void *), void *arg);
 
+/* How many events of @kind a run has from @from_ms on, and how many falls these stand for. */
+int journal_count_events(struct journal *journal, const char *run, const char *kind, int64_t from_ms,
+	uint64_t *events, uint64_t *falls);
+
 /* When the last reading of a run was; INT64_MIN: it has none. -ENOENT without the run. */
 int journal_get_last_health_ms(struct journal *journal, const char *run, int64_t *out);
 /* Readings of a run from @from_ms on, oldest first; -ENOENT without the run. @with_pages false leaves those out. */

@@ -100,3 +100,31 @@ int journal_each_event(struct journal *journal, const char *run, size_t limit,
 	(void)sqlite3_finalize(statement);
 	return rc;
 }
+
+static void count_sql(struct text *sql)
+{
+	text_add(sql, "SELECT count(*), ifnull(sum(count), 0) FROM events WHERE run = ?1 AND kind = ?2 AND "
+		      "t_ms >= ?3");
+}
+
+int journal_count_events(struct journal *journal, const char *run, const char *kind, int64_t from_ms,
+	uint64_t *events, uint64_t *falls)
+{
+	sqlite3_stmt *statement = NULL;
+	int rc = journal_statement(journal, STATEMENT_EVENT_COUNT, count_sql, &statement);
+
+	if (rc == 0)
+		rc = journal_bind_text(journal, statement, 1, run);
+	if (rc == 0)
+		rc = journal_bind_text(journal, statement, 2, kind);
+	if (rc < 0)
+		return rc;
+	(void)sqlite3_bind_int64(statement, 3, from_ms);
+	rc = sqlite3_step(statement);
+	if (rc != SQLITE_ROW)
+		return journal_fail(journal, rc);
+	*events = (uint64_t)sqlite3_column_int64(statement, 0);
+	*falls = (uint64_t)sqlite3_column_int64(statement, 1);
+	(void)sqlite3_reset(statement);
+	return 0;
+}

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "engine/hist.h"
@@ -34,9 +35,19 @@ struct tally {
 	unsigned chain;
 	uint64_t window_ns, ring_ns[MINUTE_S];
 	uint64_t samples, stalled_ns, last_stall_ns;
+	uint64_t elapsed_ns, longest_stall_ns;
 	bool knows_stalls;
 	int64_t from_ms, to_ms, last_counted_ms;
+	int64_t last_ms; /* of the row before, whether it counts or not */
 	struct hist hist;
+};
+
+/* The settled window. */
+struct window {
+	bool is_open;
+	struct tally tally;
+	struct values counted[QUANTITY_COUNT];
+	struct values rates; /* written and read together, in order of time */
 };
 
 /* A mean under way: values times their weights. */
@@ -51,9 +62,9 @@ struct summary {
 	uint32_t interval_s;
 	unsigned window_samples; /* that make a minute */
 	struct values counted[QUANTITY_COUNT], limited[QUANTITY_COUNT];
-	struct tally window, whole;
+	struct tally soak, whole;
+	struct window window;
 	uint64_t soak_ns, gap_ns, host_limited_ns;
-	int64_t last_ms;
 	struct weighted delay, steal, throttled, lat, device_lat; /* of host-limited samples */
 	struct {
 		double bytes, ns;
@@ -64,7 +75,7 @@ struct summary {
 static void tally_init(struct tally *tally)
 {
 	tally->write.worst_minute = tally->read.worst_minute = NAN;
-	tally->from_ms = tally->to_ms = tally->last_counted_ms = INT64_MIN;
+	tally->from_ms = tally->to_ms = tally->last_counted_ms = tally->last_ms = INT64_MIN;
 }
 
 int summary_new(uint32_t interval_s, struct summary **out)
@@ -78,8 +89,7 @@ int summary_new(uint32_t interval_s, struct summary **out)
 		return -ENOMEM;
 	summary->interval_s = interval_s;
 	summary->window_samples = interval_s >= MINUTE_S ? 1 : (MINUTE_S + interval_s - 1) / interval_s;
-	summary->last_ms = INT64_MIN;
-	tally_init(&summary->window);
+	tally_init(&summary->soak);
 	tally_init(&summary->whole);
 	*out = summary;
 	return 0;
@@ -92,7 +102,9 @@ void summary_free(struct summary *summary)
 	for (int i = 0; i < QUANTITY_COUNT; i++) {
 		free(summary->counted[i].items);
 		free(summary->limited[i].items);
+		free(summary->window.counted[i].items);
 	}
+	free(summary->window.rates.items);
 	free(summary);
 }
 
@@ -127,8 +139,8 @@ bool summary_counts(const struct sample *sample)
 /* The wall time this row stands for: from the row before it, so that a hole without a row is seen too. */
 static uint64_t span_ns(const struct summary *summary, const struct sample *sample)
 {
-	if (summary->last_ms != INT64_MIN && sample->t_ms > summary->last_ms)
-		return (uint64_t)(sample->t_ms - summary->last_ms) * NS_PER_MS;
+	if (summary->whole.last_ms != INT64_MIN && sample->t_ms > summary->whole.last_ms)
+		return (uint64_t)(sample->t_ms - summary->whole.last_ms) * NS_PER_MS;
 	return sample->elapsed_ns == SAMPLE_UNKNOWN ? 0 : sample->elapsed_ns;
 }
 
@@ -210,7 +222,7 @@ static void add_host(struct summary *summary, const struct sample *sample)
 /* The samples of other tools are not on a grid. */
 static bool follows(const struct summary *summary, const struct tally *tally, const struct sample *sample)
 {
-	return tally->last_counted_ms != INT64_MIN && tally->last_counted_ms == summary->last_ms &&
+	return tally->last_counted_ms != INT64_MIN && tally->last_counted_ms == tally->last_ms &&
 	       (sample->t_ms - tally->last_counted_ms) * 2 <= (int64_t)summary->interval_s * 3000;
 }
 
@@ -223,6 +235,8 @@ static void add_stall(struct tally *tally, const struct sample *sample, bool is_
 			part -= tally->last_stall_ns;
 		tally->stalled_ns += part < sample->elapsed_ns ? part : sample->elapsed_ns;
 	}
+	if (stall > tally->longest_stall_ns)
+		tally->longest_stall_ns = stall;
 	tally->last_stall_ns = stall;
 	tally->knows_stalls |= sample->stall_ns != SAMPLE_UNKNOWN;
 }
@@ -280,6 +294,7 @@ static void add_counted(const struct summary *summary, struct tally *tally, cons
 		(void)hist_decode_add(
 			sample->hist, sample->hist_bytes, &tally->hist); /* else left as it was */
 	tally->samples++;
+	tally->elapsed_ns += sample->elapsed_ns;
 	if (tally->from_ms == INT64_MIN)
 		tally->from_ms = sample->t_ms - (int64_t)summary->interval_s * 1000;
 	tally->to_ms = tally->last_counted_ms = sample->t_ms;
@@ -313,12 +328,57 @@ int summary_add(struct summary *summary, const struct sample *sample)
 	add_time(summary, sample);
 	add_host(summary, sample);
 	if (summary_counts(sample))
-		add_counted(summary, &summary->window, sample);
+		add_counted(summary, &summary->soak, sample);
 	if (summary_counts_whole(sample)) {
 		add_counted(summary, &summary->whole, sample);
 		add_poll(summary, sample);
 	}
-	summary->last_ms = sample->t_ms;
+	summary->soak.last_ms = summary->whole.last_ms = sample->t_ms;
+	return 0;
+}
+
+void summary_end_window(struct summary *summary)
+{
+	struct window *window = &summary->window;
+
+	window->is_open = false;
+	window->tally = (struct tally){ 0 };
+	tally_init(&window->tally);
+	window->rates.count = 0;
+	for (int i = 0; i < QUANTITY_COUNT; i++)
+		window->counted[i].count = 0;
+}
+
+void summary_begin_window(struct summary *summary)
+{
+	summary_end_window(summary);
+	summary->window.is_open = true;
+}
+
+/* Of a direction that is not known nothing is known to have happened. */
+static double total_rate(const struct sample *sample)
+{
+	uint64_t bytes = (sample->write_bytes == SAMPLE_UNKNOWN ? 0 : sample->write_bytes) +
+			 (sample->read_bytes == SAMPLE_UNKNOWN ? 0 : sample->read_bytes);
+
+	return (double)bytes * 1e9 / (double)sample->elapsed_ns;
+}
+
+int summary_add_window(struct summary *summary, const struct sample *sample)
+{
+	struct window *window = &summary->window;
+	int rc = 0;
+
+	if (summary_counts(sample)) {
+		rc = make_room(&window->rates);
+		if (rc == 0)
+			rc = keep_values(window->counted, sample);
+		if (rc < 0)
+			return rc;
+		window->rates.items[window->rates.count++] = total_rate(sample);
+		add_counted(summary, &window->tally, sample);
+	}
+	window->tally.last_ms = sample->t_ms;
 	return 0;
 }
 
@@ -412,6 +472,11 @@ static void read_rates(const struct direction *direction, struct pair rates, str
 	out->worst_minute = direction->worst_minute;
 }
 
+static double longest_stall_s(const struct tally *tally)
+{
+	return tally->knows_stalls ? (double)tally->longest_stall_ns / 1e9 : NAN;
+}
+
 static void read_part(const struct tally *tally, const struct values *counted, const struct values *limited,
 	struct summary_part *out)
 {
@@ -422,6 +487,7 @@ static void read_part(const struct tally *tally, const struct values *counted, c
 	*out = (struct summary_part){
 		.samples = tally->samples,
 		.stalled_s = tally->knows_stalls ? (double)tally->stalled_ns / 1e9 : NAN,
+		.longest_stall_s = longest_stall_s(tally),
 		.lat_p99_ns = hist_percentile_ns(&tally->hist, 99),
 		.lat_p9999_ns = hist_percentile_ns(&tally->hist, 99.99),
 		.median_commits_per_s = nearest_rank(pairs[COMMIT_RATE], 50),
@@ -444,8 +510,80 @@ static double mean_of(struct weighted mean)
 	return mean.weight > 0 ? mean.sum / mean.weight : NAN;
 }
 
+static double median_of(double *values, size_t count)
+{
+	if (!count)
+		return NAN;
+	qsort(values, count, sizeof(double), compare_doubles);
+	return values[(count + 1) / 2 - 1];
+}
+
+static double share_from(const double *sorted, size_t count, double least)
+{
+	size_t below = 0;
+
+	while (below < count && sorted[below] < least)
+		below++;
+	return (double)(count - below) / (double)count;
+}
+
+static int read_stability(const struct window *window, struct summary_stability *out)
+{
+	const size_t count = window->rates.count, quarter = count / 4;
+	struct values sorted = { NULL, count, count };
+	struct pair rates = { &sorted, NULL };
+
+	*out = (struct summary_stability){ NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+	if (!window->is_open || !count)
+		return 0;
+	sorted.items = malloc(count * sizeof(double));
+	if (!sorted.items)
+		return -ENOMEM;
+	memcpy(sorted.items, window->rates.items, quarter * sizeof(double));
+	out->first_quarter = median_of(sorted.items, quarter);
+	memcpy(sorted.items, window->rates.items + (count - quarter), quarter * sizeof(double));
+	out->last_quarter = median_of(sorted.items, quarter);
+	memcpy(sorted.items, window->rates.items, count * sizeof(double));
+	sort(&sorted);
+	out->median = nearest_rank(rates, 50);
+	out->p1 = nearest_rank(rates, 1);
+	out->min = sorted.items[0];
+	out->cv = variation(rates);
+	out->half_median_share = share_from(sorted.items, count, out->median / 2);
+	free(sorted.items);
+	return 0;
+}
+
+static void read_window(struct summary *summary, struct summary_figures *out)
+{
+	struct window *window = &summary->window;
+
+	if (!window->is_open) {
+		read_part(&summary->soak, summary->counted, NULL, &out->window);
+		return;
+	}
+	for (int i = 0; i < QUANTITY_COUNT; i++)
+		sort(&window->counted[i]);
+	read_part(&window->tally, window->counted, NULL, &out->window);
+}
+
+static void not_judged(struct summary_figures *figures)
+{
+	figures->collapses = SAMPLE_UNKNOWN;
+	figures->collapses_per_h = NAN;
+	figures->steady = (struct steady_answer){
+		.from_ms = STEADY_NEVER,
+		.lost_ms = STEADY_NEVER,
+		.window_from_ms = STEADY_NEVER,
+		.window_to_ms = STEADY_NEVER,
+		.extents = NAN,
+		.settle = { .round_s = NAN, .range_pct = NAN, .drift_pct = NAN },
+	};
+	figures->verdict.verdict = VERDICT_NONE;
+}
+
 /* Sorting in place is fine: the order of time was used up by summary_add(). */
-void summary_read(struct summary *summary, struct summary_figures *out)
+int summary_read(struct summary *summary, struct summary_figures *out)
 {
 	for (int i = 0; i < QUANTITY_COUNT; i++) {
 		sort(&summary->counted[i]);
@@ -456,6 +594,8 @@ void summary_read(struct summary *summary, struct summary_figures *out)
 		.health_poll_cost_pct = poll_cost_pct(summary),
 		.waf = NAN,
 		.percent_used_delta = NAN,
+		.measured_s = (double)summary->soak.elapsed_ns / 1e9,
+		.longest_stall_s = longest_stall_s(&summary->soak),
 		.host_limited_pct = share_pct(summary->host_limited_ns, summary->soak_ns),
 		.gap_pct = share_pct(summary->gap_ns, summary->soak_ns),
 		.host = {
@@ -466,8 +606,10 @@ void summary_read(struct summary *summary, struct summary_figures *out)
 			.device_lat_mean_ns = mean_of(summary->device_lat),
 		},
 	};
-	read_part(&summary->window, summary->counted, NULL, &out->window);
+	not_judged(out);
+	read_window(summary, out);
 	read_part(&summary->whole, summary->counted, summary->limited, &out->whole);
+	return read_stability(&summary->window, &out->stability);
 }
 
 bool summary_is_host_limited(const struct summary_figures *figures)
