@@ -422,6 +422,7 @@ bool soak_free(struct soak *soak)
 		else
 			sampler_free(soak->drives[i].sampler);
 		hostload_free(soak->drives[i].hostload);
+		drive_forget_judge(&soak->drives[i]);
 	}
 	control_close(soak->control);
 	if (!is_clean)

@@ -304,7 +304,8 @@ static void publish(
 		.percent_used = NAN,
 		.written_bytes = run ? run->written_bytes : UINT64_MAX,
 		.last_sample_ms = last ? last->t_ms : INT64_MIN,
-		.health_read_ms = INT64_MIN };
+		.health_read_ms = INT64_MIN,
+		.settled_ms = INT64_MIN };
 
 	(void)snprintf(status.name, sizeof(status.name), "%s", drive->name);
 	(void)snprintf(status.label, sizeof(status.label), "%s", drive->label);
