@@ -187,13 +187,14 @@ static void current_tell(struct drive *drive, int64_t t_ms)
 	struct collapse_finding finding, now;
 	char words[COLLAPSE_TEXT_MAX];
 
-	watch->words[0] = '\0';
+	watch->finding[0] = watch->words[0] = '\0';
 	if (!collapse_current(watch->collapse, &finding)) {
 		watch->told_ms = 0;
 		return;
 	}
 	now = until(&finding, t_ms);
 	collapse_print(&now, words);
+	text_copy(watch->finding, sizeof(watch->finding), collapse_kind_name(now.kind));
 	(void)snprintf(watch->words, sizeof(watch->words), "%s: %s", collapse_kind_name(now.kind), words);
 	if (t_ms - watch->told_ms < TELL_AGAIN_MS)
 		return;
@@ -273,6 +274,7 @@ void drive_put_judge(const struct drive *drive, struct drive_status *status)
 	struct steady_answer answer;
 
 	status->settled_ms = INT64_MIN;
+	text_copy(status->finding, sizeof(status->finding), watch->finding);
 	status->baseline_bytes_per_s = watch->collapse ? collapse_baseline(watch->collapse) : NAN;
 	if (!watch->steady)
 		return;

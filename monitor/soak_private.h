@@ -81,8 +81,8 @@ struct judge_watch {
 	struct steady *steady;	   /* NULL before the soak */
 	struct collapse *collapse; /* NULL before the first sample */
 	bool is_settled;
-	int64_t told_ms;	     /* when the finding that lasts was last stored; 0: never */
-	char words[STATUS_TEXT_MAX]; /* of the finding that lasts; "" */
+	int64_t told_ms;			  /* when the finding that lasts was last stored; 0: never */
+	char finding[24], words[STATUS_TEXT_MAX]; /* of what lasts: its kind, and a sentence; "" */
 };
 
 /* What the keeper is doing for the drive as far as the conductor knows. */

@@ -19,6 +19,7 @@
 #include "web/live.h"
 #include "web/number.h"
 #include "web/page.h"
+#include "web/page_findings.h"
 #include "web/page_health.h"
 
 #define EVENTS_SHOWN 200
@@ -47,7 +48,7 @@ static void load_live(const struct call *call, struct view *view)
 	(void)live_read(call->site, index, &view->drive);
 	view->is_live = strcmp(view->drive.run, view->run.id) == 0;
 	if (view->is_live)
-		view->state = page_state_of(view->drive.status, view->drive.phase);
+		view->state = page_state_of_drive(&view->drive);
 }
 
 static bool load_view(struct call *call, struct view *view)
@@ -196,10 +197,12 @@ static void add_exports(struct call *call, const char *run, const char *window, 
 	AREA_KEY("bd", "min to max")                                                                         \
 	KEY("<path class=\"zero\" d=\"M10 5h0\"/>", "real 0")                                                \
 	AREA_KEY("gap", "no data")                                                                           \
-	AREA_KEY("hostlim", "host was the limit") AREA_KEY("ph-fill", "prepare and fill")
+	AREA_KEY("hostlim", "host was the limit")                                                            \
+	AREA_KEY("ph-fill", "prepare and fill") AREA_KEY("shade", "collapse")
 
 static const char rate_legend[] = LINE_KEY("ln", "mean") RATE_KEYS;
 static const char mixed_legend[] = LINE_KEY("ln", "writes, mean") LINE_KEY("ln s3", "reads, mean") RATE_KEYS;
+static const char baseline_key[] = LINE_KEY("base", "baseline") LINE_KEY("thr", "alert below");
 static const char probe_key[] = AREA_KEY("ph-probe", "probe");
 static const char verify_key[] = AREA_KEY("ph-verify", "verification");
 static const char flush_key[] = KEY("<path class=\"flush\" d=\"M10 0v10\"/>",
@@ -216,6 +219,8 @@ static void add_rate_legend(struct text *body, const struct view *view)
 
 	text_add(body, "<span class=\"legend\">");
 	text_add(body, view->mixes ? mixed_legend : rate_legend);
+	if (view->is_live && isfinite(view->drive.baseline_bytes_per_s))
+		text_add(body, baseline_key);
 	if (view->run.probe_json[0] || phase == PHASE_PROBE)
 		text_add(body, probe_key);
 	if (view->run.verify_json[0] || phase == PHASE_VERIFY)
@@ -277,6 +282,10 @@ static void add_charts(struct call *call, const struct view *view)
 		text_add(body, " data-second=\"read_bytes_per_s\"");
 	if (view->commits)
 		text_add(body, " data-commits=\"\"");
+	if (view->is_live && isfinite(view->drive.baseline_bytes_per_s))
+		text_addf(body, " data-baseline=\"%.0f\" data-below-pct=\"%g\"",
+			view->drive.baseline_bytes_per_s, call->site->config->alerts.collapse_below_pct);
+	page_add_marks(call, run);
 	if (!view->is_whole)
 		text_addf(body, " data-from-ms=\"%" PRId64 "\" data-to-ms=\"%" PRId64 "\"", view->from_ms,
 			view->to_ms);
@@ -544,6 +553,7 @@ static void answer_view(struct call *call, struct view *view)
 		return;
 	page_open(call, view->run.drive, NAV_RUNS, true);
 	add_head(call, view);
+	page_add_findings(call, &view->run);
 	add_ranges(call, view);
 	text_add(body, "<div class=\"cols\"><div>\n");
 	add_host_limit(body, view);
@@ -585,7 +595,7 @@ static void answer_without_run(struct call *call, size_t index)
 	text_add(body, "<div id=\"state\" data-live><div class=\"head\"><h1>");
 	text_add_html(body, drive.name);
 	text_add(body, "</h1>");
-	page_add_state(body, page_state_of(drive.status, drive.phase));
+	page_add_state(body, page_state_of_drive(&drive));
 	text_add(body, "</div><p>");
 	text_add_html(body, drive.reason);
 	text_add(body, "</p><p class=\"mute\">This drive has no run yet.</p></div>\n");

@@ -42,7 +42,7 @@ static void add_condition(
 	text_addf(
 		out, "<tr><th scope=\"row\">%s</th><td class=\"num\">%s</td><td class=\"num\">", name, needs);
 	if (isfinite(value))
-		text_addf(out, "%.1f%s</td><td class=\"%s\">%s</td></tr>", value, unit,
+		text_addf(out, "%.1f%s</td><td class=\"met %s\">%s</td></tr>", value, unit,
 			is_met ? "ok" : "warn", is_met ? "met" : "not met");
 	else
 		text_add(out, "<span class=\"mute\">not known yet</span></td><td></td></tr>");

@@ -28,6 +28,7 @@ struct drive_status {
 	int64_t last_sample_ms, health_read_ms;
 	int64_t settled_ms; /* since when; INT64_MIN: not settled */
 	char why_not_settled[STEADY_WHY_MAX];
+	char finding[24]; /* kind of the fall of throughput that lasts, as of the events; "" */
 };
 
 struct status_board;

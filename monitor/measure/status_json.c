@@ -62,6 +62,7 @@ void status_json_drive(struct json *json, const struct drive_status *drive)
 	json_put_ms_as_s(json, "health_read_s", drive->health_read_ms);
 	json_put_ms_as_s(json, "settled_s", drive->settled_ms);
 	put_text(json, "why_not_settled", drive->why_not_settled);
+	put_text(json, "finding", drive->finding);
 	json_key(json, "alerts");
 	json_array_open(json);
 	json_array_close(json);
