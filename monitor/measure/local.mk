@@ -18,4 +18,5 @@ libdrivesoak_a_SOURCES += \
 	monitor/measure/status.c monitor/measure/status.h monitor/measure/status_json.c monitor/measure/status_json.h \
 	monitor/measure/summary.c monitor/measure/summary.h \
 	monitor/measure/summary_json.c \
+	monitor/measure/values.c monitor/measure/values.h \
 	monitor/measure/verdict.c monitor/measure/verdict.h

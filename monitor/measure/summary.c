@@ -8,17 +8,12 @@
 
 #include "base/clock.h"
 #include "engine/hist.h"
+#include "measure/values.h"
 
 #define MINUTE_S     60
 #define STALL_MIN_NS NS_PER_S
 
 enum quantity { WRITE_RATE, READ_RATE, COMMIT_RATE, COMMIT_P50, COMMIT_P99, QUANTITY_COUNT };
-
-/* Of one quantity a value a sample, each kept once: those of samples that count, and of host-limited ones. */
-struct values {
-	double *items;
-	size_t count, capacity;
-};
 
 /* One direction: write or read. */
 struct direction {
@@ -38,8 +33,8 @@ struct tally {
 	uint64_t elapsed_ns, longest_stall_ns;
 	bool knows_stalls;
 	int64_t from_ms, to_ms, last_counted_ms;
-	int64_t last_ms; /* of the row before, whether it counts or not */
-	struct hist hist;
+	int64_t last_ms;  /* of the row before, whether it counts or not */
+	struct hist hist; /* of the whole: only what the soak's has not */
 };
 
 /* The settled window. */
@@ -47,7 +42,8 @@ struct window {
 	bool is_open;
 	struct tally tally;
 	struct values counted[QUANTITY_COUNT];
-	struct values rates; /* written and read together, in order of time */
+	struct values total;   /* written and read together */
+	struct values in_time; /* the same in order of time, never sorted */
 };
 
 /* A mean under way: values times their weights. */
@@ -61,6 +57,7 @@ struct weighted {
 struct summary {
 	uint32_t interval_s;
 	unsigned window_samples; /* that make a minute */
+	/* A value a sample, each kept once: those of samples that count, and of host-limited ones. */
 	struct values counted[QUANTITY_COUNT], limited[QUANTITY_COUNT];
 	struct tally soak, whole;
 	struct window window;
@@ -100,27 +97,13 @@ void summary_free(struct summary *summary)
 	if (!summary)
 		return;
 	for (int i = 0; i < QUANTITY_COUNT; i++) {
-		free(summary->counted[i].items);
-		free(summary->limited[i].items);
-		free(summary->window.counted[i].items);
+		values_fini(&summary->counted[i]);
+		values_fini(&summary->limited[i]);
+		values_fini(&summary->window.counted[i]);
 	}
-	free(summary->window.rates.items);
+	values_fini(&summary->window.total);
+	values_fini(&summary->window.in_time);
 	free(summary);
-}
-
-static int make_room(struct values *values)
-{
-	size_t capacity = values->capacity ? values->capacity * 2 : 256;
-	double *items;
-
-	if (values->count < values->capacity)
-		return 0;
-	items = realloc(values->items, capacity * sizeof(*items));
-	if (!items)
-		return -ENOMEM;
-	values->items = items;
-	values->capacity = capacity;
-	return 0;
 }
 
 bool summary_counts_whole(const struct sample *sample)
@@ -290,14 +273,18 @@ static void add_counted(const struct summary *summary, struct tally *tally, cons
 	add_bytes(tally, summary->window_samples, &tally->read, sample->read_bytes, sample->elapsed_ns);
 	tally->chain++;
 	add_stall(tally, sample, is_next);
-	if (sample->hist_bytes)
-		(void)hist_decode_add(
-			sample->hist, sample->hist_bytes, &tally->hist); /* else left as it was */
 	tally->samples++;
 	tally->elapsed_ns += sample->elapsed_ns;
 	if (tally->from_ms == INT64_MIN)
 		tally->from_ms = sample->t_ms - (int64_t)summary->interval_s * 1000;
 	tally->to_ms = tally->last_counted_ms = sample->t_ms;
+}
+
+/* One that can't be read is left out. */
+static void add_hist(const struct sample *sample, struct hist *hist)
+{
+	if (sample->hist_bytes)
+		(void)hist_decode_add(sample->hist, sample->hist_bytes, hist);
 }
 
 /* NAN is not kept: commits of a workload without, a direction that a log does not tell. */
@@ -310,10 +297,10 @@ static int keep_values(struct values *lists, const struct sample *sample)
 	int rc = 0;
 
 	for (int i = 0; i < QUANTITY_COUNT && rc == 0; i++)
-		rc = isnan(values[i]) ? 0 : make_room(&lists[i]);
+		rc = isnan(values[i]) ? 0 : values_make_room(&lists[i]);
 	for (int i = 0; i < QUANTITY_COUNT && rc == 0; i++)
 		if (!isnan(values[i]))
-			lists[i].items[lists[i].count++] = values[i];
+			values_add(&lists[i], values[i]);
 	return rc;
 }
 
@@ -327,8 +314,12 @@ int summary_add(struct summary *summary, const struct sample *sample)
 		return rc;
 	add_time(summary, sample);
 	add_host(summary, sample);
-	if (summary_counts(sample))
+	if (summary_counts(sample)) {
 		add_counted(summary, &summary->soak, sample);
+		add_hist(sample, &summary->soak.hist);
+	} else if (summary_counts_whole(sample)) {
+		add_hist(sample, &summary->whole.hist);
+	}
 	if (summary_counts_whole(sample)) {
 		add_counted(summary, &summary->whole, sample);
 		add_poll(summary, sample);
@@ -344,9 +335,10 @@ void summary_end_window(struct summary *summary)
 	window->is_open = false;
 	window->tally = (struct tally){ 0 };
 	tally_init(&window->tally);
-	window->rates.count = 0;
+	values_clear(&window->total);
+	values_clear(&window->in_time);
 	for (int i = 0; i < QUANTITY_COUNT; i++)
-		window->counted[i].count = 0;
+		values_clear(&window->counted[i]);
 }
 
 void summary_begin_window(struct summary *summary)
@@ -370,105 +362,36 @@ int summary_add_window(struct summary *summary, const struct sample *sample)
 	int rc = 0;
 
 	if (summary_counts(sample)) {
-		rc = make_room(&window->rates);
+		rc = values_make_room(&window->total);
+		if (rc == 0)
+			rc = values_make_room(&window->in_time);
 		if (rc == 0)
 			rc = keep_values(window->counted, sample);
 		if (rc < 0)
 			return rc;
-		window->rates.items[window->rates.count++] = total_rate(sample);
+		values_add(&window->total, total_rate(sample));
+		values_add(&window->in_time, total_rate(sample));
 		add_counted(summary, &window->tally, sample);
+		add_hist(sample, &window->tally.hist);
 	}
 	window->tally.last_ms = sample->t_ms;
 	return 0;
 }
 
-static int compare_doubles(const void *a, const void *b)
+static void read_rates(const struct direction *direction, struct values_pair rates, struct summary_rates *out)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static void sort(struct values *values)
-{
-	if (values->count)
-		qsort(values->items, values->count, sizeof(double), compare_doubles);
-}
-
-/* The sorted values of the samples that count and, unless NULL, those of the host-limited ones: walked as one
- * list, so that neither is kept twice. */
-struct pair {
-	const struct values *a, *b;
-};
-
-static size_t pair_count(struct pair pair)
-{
-	return pair.a->count + (pair.b ? pair.b->count : 0);
-}
-
-static double pair_at(struct pair pair, size_t rank)
-{
-	size_t a = 0, b = 0;
-
-	if (!pair.b || !pair.b->count)
-		return pair.a->items[rank];
-	for (;; rank--) {
-		bool from_b = b < pair.b->count &&
-			      (a == pair.a->count || pair.b->items[b] < pair.a->items[a]);
-		double value = from_b ? pair.b->items[b++] : pair.a->items[a++];
-
-		if (rank == 0)
-			return value;
-	}
-}
-
-/* NAN when there is none. */
-static double nearest_rank(struct pair pair, unsigned pct)
-{
-	size_t count = pair_count(pair), rank = (count * pct + 99) / 100;
-
-	return count ? pair_at(pair, rank ? rank - 1 : 0) : NAN;
-}
-
-static void add_squares(const struct values *values, double mean, double *sum)
-{
-	for (size_t i = 0; values && i < values->count; i++)
-		*sum += (values->items[i] - mean) * (values->items[i] - mean);
-}
-
-static double sum_of(const struct values *values)
-{
-	double sum = 0;
-
-	for (size_t i = 0; values && i < values->count; i++)
-		sum += values->items[i];
-	return sum;
-}
-
-static double variation(struct pair pair)
-{
-	double count = (double)pair_count(pair), mean = (sum_of(pair.a) + sum_of(pair.b)) / count,
-	       squares = 0;
-
-	add_squares(pair.a, mean, &squares);
-	add_squares(pair.b, mean, &squares);
-	return mean > 0 ? sqrt(squares / count) / mean : NAN;
-}
-
-static void read_rates(const struct direction *direction, struct pair rates, struct summary_rates *out)
-{
-	size_t count = pair_count(rates);
+	size_t count = values_pair_count(rates);
 
 	*out = (struct summary_rates){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
 	if (count == 0)
 		return;
-	out->median = nearest_rank(rates, 50);
-	out->p1 = nearest_rank(rates, 1);
-	out->p5 = nearest_rank(rates, 5);
-	out->min = pair_at(rates, 0);
-	out->max = pair_at(rates, count - 1);
+	out->median = values_pair_rank(rates, 50);
+	out->p1 = values_pair_rank(rates, 1);
+	out->p5 = values_pair_rank(rates, 5);
+	out->min = values_pair_at(rates, 0);
+	out->max = values_pair_at(rates, count - 1);
 	out->mean = (double)direction->bytes * 1e9 / (double)direction->elapsed_ns;
-	out->cv = variation(rates);
+	out->cv = values_pair_variation(rates);
 	out->worst_minute = direction->worst_minute;
 }
 
@@ -477,22 +400,22 @@ static double longest_stall_s(const struct tally *tally)
 	return tally->knows_stalls ? (double)tally->longest_stall_ns / 1e9 : NAN;
 }
 
-static void read_part(const struct tally *tally, const struct values *counted, const struct values *limited,
-	struct summary_part *out)
+static void read_part(const struct tally *tally, const struct hist *hist, const struct values *counted,
+	const struct values *limited, struct summary_part *out)
 {
-	struct pair pairs[QUANTITY_COUNT];
+	struct values_pair pairs[QUANTITY_COUNT];
 
 	for (int i = 0; i < QUANTITY_COUNT; i++)
-		pairs[i] = (struct pair){ &counted[i], limited ? &limited[i] : NULL };
+		pairs[i] = (struct values_pair){ &counted[i], limited ? &limited[i] : NULL };
 	*out = (struct summary_part){
 		.samples = tally->samples,
 		.stalled_s = tally->knows_stalls ? (double)tally->stalled_ns / 1e9 : NAN,
 		.longest_stall_s = longest_stall_s(tally),
-		.lat_p99_ns = hist_percentile_ns(&tally->hist, 99),
-		.lat_p9999_ns = hist_percentile_ns(&tally->hist, 99.99),
-		.median_commits_per_s = nearest_rank(pairs[COMMIT_RATE], 50),
-		.median_commit_p50_ns = nearest_rank(pairs[COMMIT_P50], 50),
-		.median_commit_p99_ns = nearest_rank(pairs[COMMIT_P99], 50),
+		.lat_p99_ns = hist_percentile_ns(hist, 99),
+		.lat_p9999_ns = hist_percentile_ns(hist, 99.99),
+		.median_commits_per_s = values_pair_rank(pairs[COMMIT_RATE], 50),
+		.median_commit_p50_ns = values_pair_rank(pairs[COMMIT_P50], 50),
+		.median_commit_p99_ns = values_pair_rank(pairs[COMMIT_P99], 50),
 		.from_ms = tally->from_ms,
 		.to_ms = tally->to_ms,
 	};
@@ -510,47 +433,30 @@ static double mean_of(struct weighted mean)
 	return mean.weight > 0 ? mean.sum / mean.weight : NAN;
 }
 
-static double median_of(double *values, size_t count)
+static int read_stability(struct window *window, struct summary_stability *out)
 {
-	if (!count)
-		return NAN;
-	qsort(values, count, sizeof(double), compare_doubles);
-	return values[(count + 1) / 2 - 1];
-}
-
-static double share_from(const double *sorted, size_t count, double least)
-{
-	size_t below = 0;
-
-	while (below < count && sorted[below] < least)
-		below++;
-	return (double)(count - below) / (double)count;
-}
-
-static int read_stability(const struct window *window, struct summary_stability *out)
-{
-	const size_t count = window->rates.count, quarter = count / 4;
-	struct values sorted = { NULL, count, count };
-	struct pair rates = { &sorted, NULL };
+	const size_t count = window->total.count, quarter = count / 4;
+	const double *in_time = window->in_time.items;
+	struct values_pair rates = { &window->total, NULL };
+	double *copy;
 
 	*out = (struct summary_stability){ NAN, NAN, NAN, NAN, NAN, NAN, NAN };
 	if (!window->is_open || !count)
 		return 0;
-	sorted.items = malloc(count * sizeof(double));
-	if (!sorted.items)
+	copy = malloc((quarter + 1) * sizeof(double));
+	if (!copy)
 		return -ENOMEM;
-	memcpy(sorted.items, window->rates.items, quarter * sizeof(double));
-	out->first_quarter = median_of(sorted.items, quarter);
-	memcpy(sorted.items, window->rates.items + (count - quarter), quarter * sizeof(double));
-	out->last_quarter = median_of(sorted.items, quarter);
-	memcpy(sorted.items, window->rates.items, count * sizeof(double));
-	sort(&sorted);
-	out->median = nearest_rank(rates, 50);
-	out->p1 = nearest_rank(rates, 1);
-	out->min = sorted.items[0];
-	out->cv = variation(rates);
-	out->half_median_share = share_from(sorted.items, count, out->median / 2);
-	free(sorted.items);
+	values_sort(&window->total);
+	*out = (struct summary_stability){
+		.median = values_pair_rank(rates, 50),
+		.p1 = values_pair_rank(rates, 1),
+		.min = window->total.items[0],
+		.cv = values_pair_variation(rates),
+		.half_median_share = values_share_from(&window->total, values_pair_rank(rates, 50) / 2),
+		.first_quarter = values_median(in_time, quarter, copy),
+		.last_quarter = values_median(in_time + (count - quarter), quarter, copy),
+	};
+	free(copy);
 	return 0;
 }
 
@@ -559,12 +465,12 @@ static void read_window(struct summary *summary, struct summary_figures *out)
 	struct window *window = &summary->window;
 
 	if (!window->is_open) {
-		read_part(&summary->soak, summary->counted, NULL, &out->window);
+		read_part(&summary->soak, &summary->soak.hist, summary->counted, NULL, &out->window);
 		return;
 	}
 	for (int i = 0; i < QUANTITY_COUNT; i++)
-		sort(&window->counted[i]);
-	read_part(&window->tally, window->counted, NULL, &out->window);
+		values_sort(&window->counted[i]);
+	read_part(&window->tally, &window->tally.hist, window->counted, NULL, &out->window);
 }
 
 static void not_judged(struct summary_figures *figures)
@@ -585,9 +491,11 @@ static void not_judged(struct summary_figures *figures)
 /* Sorting in place is fine: the order of time was used up by summary_add(). */
 int summary_read(struct summary *summary, struct summary_figures *out)
 {
+	struct hist all;
+
 	for (int i = 0; i < QUANTITY_COUNT; i++) {
-		sort(&summary->counted[i]);
-		sort(&summary->limited[i]);
+		values_sort(&summary->counted[i]);
+		values_sort(&summary->limited[i]);
 	}
 	*out = (struct summary_figures){
 		.interval_s = summary->interval_s,
@@ -608,7 +516,9 @@ int summary_read(struct summary *summary, struct summary_figures *out)
 	};
 	not_judged(out);
 	read_window(summary, out);
-	read_part(&summary->whole, summary->counted, summary->limited, &out->whole);
+	all = summary->soak.hist;
+	hist_merge(&all, &summary->whole.hist);
+	read_part(&summary->whole, &all, summary->counted, summary->limited, &out->whole);
 	return read_stability(&summary->window, &out->stability);
 }
 
