@@ -42,9 +42,9 @@ static void add_open(struct text *body, const struct look *look, const struct ev
 {
 	text_addf(body, "<li><span class=\"state %s\">", look->class);
 	page_add_icon(body, look->icon);
-	text_addf(body, "%s</span><span class=\"when\">since ", look->state);
-	page_add_time(body, event->t_ms);
-	text_add(body, "</span><span>");
+	text_addf(body, "%s</span><b>", look->state);
+	text_add_html(body, event->drive);
+	text_add(body, "</b><span>");
 	text_add_html(body, event->text);
 	text_add(body, ".");
 	if (event->cause[0]) {
@@ -53,6 +53,8 @@ static void add_open(struct text *body, const struct look *look, const struct ev
 		text_add(body, ".</b> ");
 		text_add_html(body, event->evidence);
 	}
+	text_add(body, "</span><span class=\"when\">since ");
+	page_add_time(body, event->t_ms);
 	text_add(body, "</span></li>\n");
 }
 
