@@ -11,6 +11,13 @@
 
 #define STATUS_TEXT_MAX 512
 
+/* A rule that is bad for the drive right now. */
+#define STATUS_ALERTS_MAX 16
+struct status_alert {
+	char name[24], severity[12];
+	int64_t since_ms, muted_until_ms;
+};
+
 /* Unknown numbers are NAN, UINT64_MAX or INT64_MIN; empty strings are unknown. */
 struct drive_status {
 	char name[64], label[128], model[64], serial[160], run[40];
@@ -25,6 +32,8 @@ struct drive_status {
 	double temp_c, percent_used;
 	uint64_t written_bytes; /* by this run, to the last sample */
 	int64_t last_sample_ms, health_read_ms;
+	size_t alert_count;
+	struct status_alert alerts[STATUS_ALERTS_MAX];
 };
 
 struct status_board;
