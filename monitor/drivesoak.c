@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "config/config.h"
+#include "drivesoak_alerts.h"
 #include "drivesoak_analyse.h"
 #include "drivesoak_arm.h"
 #include "drivesoak_control.h"
@@ -399,6 +400,17 @@ static int run_plan(const struct options *options)
 	return run_configured(options, plan_drive);
 }
 
+static int ask_alerts(const struct config *config, const struct options *options)
+{
+	return drivesoak_alerts(
+		config, options->subcommand, options->operands, options->operand_count, options->is_json);
+}
+
+static int run_alerts(const struct options *options)
+{
+	return run_configured(options, ask_alerts);
+}
+
 static int run_control(const struct options *options)
 {
 	return run_configured(options, control_drive);
@@ -524,7 +536,11 @@ static const struct subcommand subcommands[] = {
 	{ "decode", "FILE...", "what saved health pages, blobs and smartctl's JSON say", MAY_KIND | NO_CONFIG,
 		1, 1000000, run_decode },
 	{ "note", "RUN TEXT", "put a note into the events of a run", 0, 2, 2, run_control },
-	{ "alert-test", "", NULL, 0, 0, 0, NULL },
+	{ "alerts", "", "what fires now, and how the ways to tell it do", MAY_JSON, 0, 0, run_alerts },
+	{ "alert-test", "[CHANNEL]", "send a test message and say how each channel took it", MAY_JSON, 0, 1,
+		run_alerts },
+	{ "mute", "DRIVE [ALERT] DURATION", "say nothing of its alerts for so long", 0, 2, 3, run_alerts },
+	{ "unmute", "DRIVE [ALERT]", "say them again", 0, 1, 2, run_alerts },
 };
 
 #define SUBCOMMANDS (sizeof(subcommands) / sizeof(subcommands[0]))

@@ -12,10 +12,9 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "control/control.h"
+#include "drivesoak_cells.h"
 #include "drivesoak_output.h"
 #include "target/target.h"
-
-#define CELL_MAX 600
 
 /* Cut would be another name, replaced another text: refuse rather. */
 static int field_set(char *to, size_t size, const char *value, const char *name)
@@ -73,44 +72,6 @@ static int request_make(const char *command, char **operands, bool purges, struc
 		code = field_set(out->drive, sizeof(out->drive), operands[0], "drive");
 	}
 	return code == EX_OK ? request_check(out) : code;
-}
-
-/* Texts of drives can hold anything; a terminal must not obey them. */
-static void text_tame(char *text)
-{
-	for (unsigned char *c = (unsigned char *)text; *c; c++) {
-		bool is_c1 = *c == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f;
-
-		if (is_c1)
-			c[1] = '?';
-		if (is_c1 || (*c < 0x20 && *c != '\n') || *c == 0x7f)
-			*c = '?';
-	}
-}
-
-static void cell_text(struct json_object *drive, const char *key, char *out)
-{
-	struct json_object *value = NULL;
-
-	if (json_object_object_get_ex(drive, key, &value) && json_object_is_type(value, json_type_string))
-		text_copy(out, CELL_MAX, json_object_get_string(value));
-	else
-		text_copy(out, CELL_MAX, "-");
-	text_tame(out);
-	for (char *c = out; *c; c++)
-		if (*c == '\n')
-			*c = ' ';
-}
-
-/* NAN where it is unknown. */
-static double cell_number(struct json_object *drive, const char *key)
-{
-	struct json_object *value = NULL;
-
-	if (!json_object_object_get_ex(drive, key, &value) ||
-		!(json_object_is_type(value, json_type_int) || json_object_is_type(value, json_type_double)))
-		return NAN;
-	return json_object_get_double(value);
 }
 
 static void cell_print(double value, double scale, void (*print)(double value, char *text), char *out)
@@ -173,7 +134,7 @@ static int answer_show(const struct control_request *request, char *answer, bool
 	int code = EX_OK;
 
 	if (request->verb != CONTROL_STATUS)
-		text_tame(answer);
+		cell_tame(answer);
 	if (request->verb == CONTROL_STATUS && !is_json)
 		code = status_print(answer);
 	else if (*answer)
@@ -259,7 +220,7 @@ int drivesoak_control(
 	} else if (code == EX_UNAVAILABLE && purges) {
 		code = purge_alone(config, request.drive, answer.bytes);
 	} else {
-		text_tame(answer.bytes);
+		cell_tame(answer.bytes);
 		(void)fprintf(stderr, "drivesoak: %s\n", answer.bytes);
 	}
 	text_fini(&answer);

@@ -12,6 +12,8 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "alert/board.h"
+#include "alert/delivery.h"
 #include "archive/archive.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -22,8 +24,9 @@
 #include "target/target.h"
 #include "web/server.h"
 
-#define ARCHIVE_STOP_NS (20 * NS_PER_S)
-#define WHY_MAX		512
+#define ARCHIVE_STOP_NS	 (20 * NS_PER_S)
+#define DELIVERY_STOP_NS (5 * NS_PER_S)
+#define WHY_MAX		 512
 
 static const char usage[] =
 	"Usage: drivesoakd [-c FILE] [-t | -p]\n"
@@ -198,13 +201,31 @@ static int folders_prepare(const struct config *config)
 	return state_lock(config->state_directory);
 }
 
-static int web_begin(
-	const struct config *config, struct status_board *board, struct archive *archive, struct web **web)
+/* Tests set these shorter. */
+#ifndef DELIVERY_PAUSE_MS
+#define DELIVERY_PAUSE_MS   0
+#define DELIVERY_REQUEST_MS 0
+#define DELIVERY_RESEND_MS  0
+#endif
+
+/* What the parts of the service share, in the order in which they begin. */
+struct service {
+	const struct config *config;
+	struct status_board *board;
+	struct alert_board *alert_board;
+	struct archive *archive;
+	struct web *web;
+	struct delivery *delivery;
+};
+
+static int web_begin(struct service *service)
 {
+	const struct config *config = service->config;
 	const struct web_options options = {
 		.config = config,
-		.board = board,
-		.archive = archive,
+		.board = service->board,
+		.alert_board = service->alert_board,
+		.archive = service->archive,
 		.state_directory = config->state_directory,
 		.started_boot_ns = clock_boot_ns(),
 	};
@@ -212,13 +233,35 @@ static int web_begin(
 	int rc = 0;
 
 	if (config->web.listen.count)
-		rc = web_start(&options, web, &why);
+		rc = web_start(&options, &service->web, &why);
 	if (rc < 0)
 		log_error("web: %s", text_string(&why));
-	else if (*web)
-		log_notice("web: %s", web_url(*web, 0));
+	else if (service->web)
+		log_notice("web: %s", web_url(service->web, 0));
 	text_fini(&why);
 	return rc < 0 ? EX_UNAVAILABLE : EX_OK;
+}
+
+static int delivery_begin(struct service *service)
+{
+	char why[DELIVERY_WHY_MAX], page_url[256] = "";
+	const struct delivery_options options = {
+		.config = service->config,
+		.state_directory = service->config->state_directory,
+		.archive = service->archive,
+		.board = service->alert_board,
+		.page_url = page_url,
+		.pause_first_ns = DELIVERY_PAUSE_MS * NS_PER_MS,
+		.request_ns = DELIVERY_REQUEST_MS * NS_PER_MS,
+		.resend_ns = DELIVERY_RESEND_MS * NS_PER_MS,
+	};
+
+	if (service->web)
+		(void)snprintf(page_url, sizeof(page_url), "%salerts", web_url(service->web, 0));
+	if (delivery_new(&options, &service->delivery, why) == 0)
+		return EX_OK;
+	log_error("%s", why);
+	return EX_CANTCREAT;
 }
 
 /* Signals for the control loop, blocked before any thread exists. */
@@ -235,19 +278,21 @@ static void signals_block(void)
 	(void)signal(SIGXFSZ, SIG_IGN);
 }
 
-static int conduct(const struct config *config, struct status_board *board, struct archive *archive)
+static int conduct(const struct service *service)
 {
 	char why[WHY_MAX] = "", journal_path[600];
 	struct soak_options options = {
-		.config = config,
-		.archive = archive,
-		.board = board,
+		.config = service->config,
+		.archive = service->archive,
+		.board = service->board,
 		.journal_path = journal_path,
+		.delivery = service->delivery,
+		.alert_board = service->alert_board,
 	};
 	struct soak *soak = NULL;
 	int exit_code;
 
-	(void)snprintf(journal_path, sizeof(journal_path), "%s/journal.db", config->state_directory);
+	(void)snprintf(journal_path, sizeof(journal_path), "%s/journal.db", service->config->state_directory);
 	if (soak_new(&options, &soak, why) < 0) {
 		log_error("%s", why);
 		return EX_OSERR;
@@ -256,38 +301,56 @@ static int conduct(const struct config *config, struct status_board *board, stru
 	if (soak_free(soak))
 		return exit_code;
 	/* A thread hangs in a drive and can't be waited for. */
-	(void)archive_stop(archive, ARCHIVE_STOP_NS);
+	(void)delivery_stop(service->delivery, DELIVERY_STOP_NS);
+	(void)archive_stop(service->archive, ARCHIVE_STOP_NS);
 	_exit(exit_code);
+}
+
+static int boards_new(struct service *service)
+{
+	int rc = status_new(service->config->drive_count, &service->board);
+
+	if (rc == 0)
+		rc = alert_board_new(service->config->drive_count, delivery_count_channels(service->config),
+			&service->alert_board);
+	return rc < 0 ? EX_OSERR : EX_OK;
 }
 
 static int serve(const struct config *config)
 {
-	struct status_board *board = NULL;
-	struct archive *archive = NULL;
-	struct web *web = NULL;
+	struct service service = { .config = config };
 	char why[WHY_MAX] = "";
 	int exit_code = folders_prepare(config);
 
 	if (exit_code != EX_OK)
 		return exit_code;
 	signals_block();
-	if (status_new(config->drive_count, &board) < 0)
-		return EX_OSERR;
-	if (archive_start(config->state_directory, &archive, why) < 0) {
+	exit_code = boards_new(&service);
+	if (exit_code != EX_OK)
+		goto out;
+	if (archive_start(config->state_directory, &service.archive, why) < 0) {
 		log_error("%s", why);
 		exit_code = EX_CANTCREAT;
 		goto out;
 	}
-	exit_code = web_begin(config, board, archive, &web);
+	exit_code = web_begin(&service);
 	if (exit_code == EX_OK)
-		exit_code = conduct(config, board, archive);
-	web_stop(web);
-	if (!archive_stop(archive, ARCHIVE_STOP_NS)) {
+		exit_code = delivery_begin(&service);
+	if (exit_code == EX_OK)
+		exit_code = conduct(&service);
+	web_stop(service.web);
+	if (!delivery_stop(service.delivery, DELIVERY_STOP_NS)) {
+		log_error("the delivery of alerts hangs in the disk; ending without it");
+		(void)archive_stop(service.archive, ARCHIVE_STOP_NS);
+		_exit(EX_IOERR); /* what the thread uses must stay */
+	}
+	if (!archive_stop(service.archive, ARCHIVE_STOP_NS)) {
 		log_error("the last samples could not be stored");
 		exit_code = EX_IOERR;
 	}
 out:
-	status_free(board);
+	status_free(service.board);
+	alert_board_free(service.alert_board);
 	return exit_code;
 }
 

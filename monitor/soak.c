@@ -190,6 +190,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
 		soak_plan_health(soak);
 		soak_judge_paths(soak);
 		soak_balance_paths(soak);
+		soak_judge_alerts(soak);
 		systemd_note(soak);
 	}
 	clock_note(soak, &answer);
@@ -326,7 +327,7 @@ static int drives_new(struct soak *soak, char *why)
 		if (rc == 0)
 			rc = hostload_new("", &drive->hostload);
 		drive->health.read_ms = INT64_MIN;
-		drive->health.first_percent_used = NAN;
+		drive->health.first_percent_used = drive->health.first_media_errors = NAN;
 		if (rc == 0)
 			rc = keeper_new(&setup, &drive->keeper);
 		if (rc == 0)
@@ -381,6 +382,11 @@ int soak_new(const struct soak_options *options, struct soak **out, char *why)
 		(void)snprintf(why, WHY_MAX, "the event loop: %s", strerror(-rc));
 	else
 		rc = drives_new(soak, why);
+	if (rc >= 0) {
+		rc = soak_alerts_new(soak);
+		if (rc < 0)
+			(void)snprintf(why, WHY_MAX, "alerts: %s", strerror(-rc));
+	}
 	if (rc >= 0)
 		rc = soak_open_control(soak, why);
 	if (rc < 0) {
@@ -433,6 +439,7 @@ bool soak_free(struct soak *soak)
 	sd_event_unref(soak->event);
 	if (soak->wake_fd >= 0)
 		(void)close(soak->wake_fd);
+	soak_alerts_free(soak);
 	free(soak->members);
 	free(soak->drives);
 	free(soak);

@@ -5,6 +5,8 @@
 #ifndef DRIVESOAK_SOAK_H
 #define DRIVESOAK_SOAK_H
 
+#include "alert/board.h"
+#include "alert/delivery.h"
 #include "archive/archive.h"
 #include "config/config.h"
 #include "measure/status.h"
@@ -12,8 +14,10 @@
 struct soak_options {
 	const struct config *config;
 	struct archive *archive;
-	struct status_board *board; /* one entry a drive of the config, in its order */
-	const char *journal_path;   /* read once at start: where each run stands */
+	struct status_board *board;	 /* one entry a drive of the config, in its order */
+	const char *journal_path;	 /* read once at start: where each run stands */
+	struct delivery *delivery;	 /* not started yet; NULL: nobody is told */
+	struct alert_board *alert_board; /* NULL: nobody looks */
 };
 
 struct soak;

@@ -110,9 +110,10 @@ static void course_reset(struct drive *drive)
 	drive->sweep = (struct sweep_watch){ 0 };
 	drive->host_watch = (struct hostlimit_watch){ 0 };
 	drive_forget_judge(drive);
-	drive->health = (struct health_watch){
-		.prober = drive->health.prober, .read_ms = INT64_MIN, .first_percent_used = NAN
-	};
+	drive->health = (struct health_watch){ .prober = drive->health.prober,
+		.read_ms = INT64_MIN,
+		.first_percent_used = NAN,
+		.first_media_errors = NAN };
 }
 
 void drive_begin_run(struct drive *drive)

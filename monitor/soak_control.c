@@ -46,7 +46,7 @@ static void answer_status(struct soak *soak, struct control_answer *answer)
 	status_json_end(&json);
 }
 
-static bool has_active_run(const struct drive *drive)
+bool drive_has_active_run(const struct drive *drive)
 {
 	const enum run_status status = drive->run.progress.status;
 
@@ -70,10 +70,10 @@ static void do_start(
 	}
 	drive->soak->stays = true;
 	drive_event(drive, "note", EVENT_INFO, "start, by %s", request->who);
-	if (has_active_run(drive) && drive->is_resumed) {
+	if (drive_has_active_run(drive) && drive->is_resumed) {
 		drive_open_again(drive);
 		answer_set(answer, EX_OK, "%s: run %s is tried again", name, drive->run.id);
-	} else if (has_active_run(drive)) {
+	} else if (drive_has_active_run(drive)) {
 		answer_set(answer, EX_DATAERR, "%s: %s", name, drive->tag);
 	} else {
 		drive->is_absent = false;
@@ -157,7 +157,7 @@ static const struct {
 	[CONTROL_STOP] = { do_stop, true },
 };
 
-static struct drive *drive_find(struct soak *soak, const char *name)
+struct drive *soak_find_drive(struct soak *soak, const char *name)
 {
 	for (size_t i = 0; i < soak->drive_count; i++)
 		if (strcmp(soak->drives[i].config->name, name) == 0)
@@ -190,7 +190,7 @@ static void do_note(struct soak *soak, const struct control_request *request, st
 		.kind = "note",
 		.severity = EVENT_INFO,
 	};
-	struct drive *drive = drive_find(soak, request->run);
+	struct drive *drive = soak_find_drive(soak, request->run);
 
 	text_copy(event.run, sizeof(event.run), drive && drive->has_run ? drive->run.id : request->run);
 	for (size_t i = 0; i < soak->drive_count && !event.drive[0]; i++)
@@ -218,6 +218,8 @@ static void handle(void *arg, const struct control_request *request, struct cont
 		answer_status(soak, answer);
 		return;
 	}
+	if (soak_alert_command(soak, request, answer))
+		return;
 	if (soak->is_stopping) {
 		answer_set(answer, EX_TEMPFAIL, "the service is stopping");
 		return;
@@ -226,10 +228,10 @@ static void handle(void *arg, const struct control_request *request, struct cont
 		do_note(soak, request, answer);
 		return;
 	}
-	drive = drive_find(soak, request->drive);
+	drive = soak_find_drive(soak, request->drive);
 	if (!drive)
 		answer_set(answer, EX_NOINPUT, "%s: no such drive in the configuration", request->drive);
-	else if (commands[request->verb].needs_run && !has_active_run(drive))
+	else if (commands[request->verb].needs_run && !drive_has_active_run(drive))
 		answer_set(answer, EX_DATAERR, "%s has no run under way: it is %s%s%s", drive->config->name,
 			run_status_name(drive->status), drive->tag[0] ? ": " : "", drive->tag);
 	else

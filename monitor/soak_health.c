@@ -107,15 +107,17 @@ static void recall_value(const char *key, const char *value, void *arg)
 
 	if (strcmp(key, "percent_used") == 0 && value[0] && isnan(health->first_percent_used))
 		health->first_percent_used = strtod(value, NULL);
+	if (strcmp(key, "media_errors") == 0 && value[0] && isnan(health->first_media_errors))
+		health->first_media_errors = strtod(value, NULL);
 }
 
-/* Until the first that tells it. */
+/* Until the first that tells both. */
 static int recall_reading(const struct health_record *record, void *arg)
 {
 	struct health_watch *health = arg;
 
 	(void)flat_each(record->fields, recall_value, health);
-	return !isnan(health->first_percent_used);
+	return !isnan(health->first_percent_used) && !isnan(health->first_media_errors);
 }
 
 void drive_recall_health(struct drive *drive, struct journal *journal)
@@ -261,6 +263,17 @@ static void note_warnings(struct drive *drive, const struct reading *reading)
 	}
 }
 
+void drive_warning_words(uint64_t bits, char *words, size_t size)
+{
+	struct text text = TEXT_INIT;
+
+	text_add(&text, "critical warning of the drive");
+	for (size_t bit = 0; bit < COUNT_OF(warning_bits); bit++)
+		if (bits >> bit & 1)
+			text_addf(&text, "%s %s", bits & ((1ULL << bit) - 1) ? "," : ":", warning_bits[bit]);
+	text_keep(words, size, &text);
+}
+
 static void put_extra(const struct drive *drive, const struct prober_answer *answer, struct text *out)
 {
 	const uint32_t block_bytes = drive->health.logical_block_bytes;
@@ -314,6 +327,8 @@ static void remember(struct drive *drive, const struct reading *reading)
 	health->spare_pct = reading_get_double(reading, READING_SPARE_PCT);
 	if (isnan(health->first_percent_used))
 		health->first_percent_used = health->percent_used;
+	if (isnan(health->first_media_errors))
+		health->first_media_errors = reading_get_double(reading, READING_MEDIA_ERRORS);
 	health->read_ms = drive_now_ms(drive);
 	health->read_ns = clock_mono_ns();
 }

@@ -78,6 +78,36 @@ static void collapse_step(struct drive *drive, const struct sample *sample, stru
 	collapse_add(watch->collapse, &fall, out);
 }
 
+/* --- what is open --- */
+
+/* One of each kind at most: a fall changes its kind, and a saw-tooth has other falls as its teeth. */
+static void open_note(struct judge_watch *watch, const struct collapse_turn *turn)
+{
+	const bool is_open = turn->change != COLLAPSE_ABSORBED && turn->finding.to_ms == COLLAPSE_OPEN;
+
+	for (int kind = 0; kind < COLLAPSE_KIND_COUNT; kind++)
+		if (watch->is_open[kind] && watch->open[kind].id == turn->finding.id)
+			watch->is_open[kind] = false;
+	if (!is_open)
+		return;
+	watch->is_open[turn->finding.kind] = true;
+	watch->open[turn->finding.kind] = turn->finding;
+}
+
+static void open_update(struct judge_watch *watch)
+{
+	struct collapse_finding now;
+
+	if (collapse_current(watch->collapse, &now) && watch->is_open[now.kind] &&
+		watch->open[now.kind].id == now.id)
+		watch->open[now.kind] = now;
+}
+
+const struct collapse_finding *drive_open_finding(const struct drive *drive, enum collapse_kind kind)
+{
+	return drive->judge.is_open[kind] ? &drive->judge.open[kind] : NULL;
+}
+
 /* --- telling --- */
 
 static enum event_severity severity_of(enum collapse_kind kind)
@@ -109,6 +139,16 @@ static struct collapse_finding until(const struct collapse_finding *finding, int
 	if (now.to_ms == COLLAPSE_OPEN)
 		now.to_ms = t_ms > now.from_ms ? t_ms : now.detected_ms;
 	return now;
+}
+
+void drive_finding_words(
+	const struct drive *drive, const struct collapse_finding *finding, char *text, size_t size)
+{
+	const struct collapse_finding now = until(finding, drive->last_sample_ms);
+	char words[COLLAPSE_TEXT_MAX];
+
+	collapse_print(&now, words);
+	text_copy(text, size, words);
 }
 
 static void event_of(const struct drive *drive, const struct collapse_finding *finding, int64_t t_ms,
@@ -229,8 +269,11 @@ void drive_judge(struct drive *drive)
 		return;
 	steady_tell(drive, steady_step(drive, sample));
 	collapse_step(drive, sample, &answer);
-	for (unsigned i = 0; i < answer.count; i++)
+	for (unsigned i = 0; i < answer.count; i++) {
+		open_note(&drive->judge, &answer.turns[i]);
 		turn_tell(drive, &answer.turns[i], sample->t_ms);
+	}
+	open_update(&drive->judge);
 	current_tell(drive, sample->t_ms);
 }
 
@@ -238,10 +281,13 @@ void drive_judge(struct drive *drive)
 static int replay(const struct sample *sample, void *arg)
 {
 	struct drive *drive = arg;
-	struct collapse_answer ignored = { 0 };
+	struct collapse_answer answer = { 0 };
 
 	(void)steady_step(drive, sample);
-	collapse_step(drive, sample, &ignored);
+	collapse_step(drive, sample, &answer);
+	for (unsigned i = 0; i < answer.count; i++)
+		open_note(&drive->judge, &answer.turns[i]);
+	open_update(&drive->judge);
 	return 0;
 }
 

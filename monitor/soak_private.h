@@ -6,6 +6,7 @@
 #include <systemd/sd-device.h>
 #include <systemd/sd-event.h>
 
+#include "alert/alerts.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "control/control.h"
@@ -67,11 +68,11 @@ struct health_watch {
 	uint64_t next_ns, read_ns;    /* monotonic: when it is due, when it was read */
 	int64_t read_ms;	      /* wall clock; INT64_MIN: never */
 	bool is_due;
-	bool was_polling;			/* a reading was begun in this interval */
-	unsigned failures;			/* in a row; bounded */
-	double temp_c, percent_used, spare_pct; /* of the last reading; NAN */
-	double first_percent_used;		/* of the run, across restarts; NAN */
-	bool is_too_hot;			/* the run is paused for it */
+	bool was_polling;			       /* a reading was begun in this interval */
+	unsigned failures;			       /* in a row; bounded */
+	double temp_c, percent_used, spare_pct;	       /* of the last reading; NAN */
+	double first_percent_used, first_media_errors; /* of the run, across restarts; NAN */
+	bool is_too_hot;			       /* the run is paused for it */
 	bool known[READING_FIELD_COUNT];
 	__int128 value[READING_FIELD_COUNT]; /* as last known */
 };
@@ -81,8 +82,11 @@ struct judge_watch {
 	struct steady *steady;	   /* NULL before the soak */
 	struct collapse *collapse; /* NULL before the first sample */
 	bool is_settled;
-	int64_t told_ms;			  /* when the finding that lasts was last stored; 0: never */
-	char finding[24], words[STATUS_TEXT_MAX]; /* of what lasts: its kind, and a sentence; "" */
+	int64_t told_ms; /* when the finding that lasts was last stored; 0: never */
+	bool is_open[COLLAPSE_KIND_COUNT];
+	struct collapse_finding open[COLLAPSE_KIND_COUNT]; /* with the numbers so far */
+	char finding[24],
+		words[STATUS_TEXT_MAX]; /* of what lowers throughput now: its kind, and a sentence; "" */
 };
 
 /* What the keeper is doing for the drive as far as the conductor knows. */
@@ -170,6 +174,7 @@ struct drive {
 	uint64_t base_written_bytes, base_errors; /* of earlier starts of the service */
 	int last_error; /* positive errno of the last failed request since the start; 0: none */
 	struct log_complaint error_complaint;
+	uint64_t errors_seen_ns; /* when I/O errors were seen last; 0: never */
 	struct {
 		bool is_due; /* compare the disks' own counters with ours at the next full interval */
 		uint64_t disk_bytes, own_bytes;
@@ -195,6 +200,7 @@ struct soak {
 	uint64_t started_boot_ns;
 	sd_event_source *retry_timer;
 	sd_device_monitor *monitor; /* NULL: no udev; the timer looks all the same */
+	struct alert_watch *alert;
 };
 
 /* soak_health.c: read once now, and from now on every so often. The target is open. */
@@ -220,10 +226,38 @@ void drive_recall_judge(struct drive *drive, struct journal *journal);
 /* The run is over, after its last sample. */
 void drive_end_judge(struct drive *drive);
 void drive_forget_judge(struct drive *drive);
+/* The one of this kind that is not over; NULL: none. */
+const struct collapse_finding *drive_open_finding(const struct drive *drive, enum collapse_kind kind);
+/* A sentence with its numbers so far. */
+void drive_finding_words(
+	const struct drive *drive, const struct collapse_finding *finding, char *text, size_t size);
 void drive_put_judge(const struct drive *drive, struct drive_status *status);
+
+/* The bits of a critical warning in words. */
+void drive_warning_words(uint64_t bits, char *words, size_t size);
+
+/* soak_alert.c: what the rules say of the drives, and who is to know. */
+/* Read what was firing, and start the delivery. */
+int soak_alerts_new(struct soak *soak);
+void soak_alerts_free(struct soak *soak);
+/* A rule of a drive at this tick; its run, label, model and serial are filled in. Before soak_judge_alerts(). A run that
+ * is over ends the rules of throughput by itself. */
+void drive_alert(struct drive *drive, const struct alert_reading *reading);
+/* At a tick, after the drives: the rules that need no judge, then what there is to tell. */
+void soak_judge_alerts(struct soak *soak);
+void soak_tell_alerts(struct soak *soak);
+void drive_put_alerts(const struct drive *drive, struct drive_status *status);
+/* One rule of a drive, or (ALERT_RULE_COUNT) all, until then. False: done, but not handed on to be stored yet. */
+bool soak_mute(struct soak *soak, size_t drive, enum alert_rule rule, int64_t until_ms);
+/* soak_alert_control.c: false when the request is none about alerts. */
+bool soak_alert_command(
+	struct soak *soak, const struct control_request *request, struct control_answer *answer);
 
 /* soak_control.c: commands of users. */
 int soak_open_control(struct soak *soak, char *why);
+bool drive_has_active_run(const struct drive *drive);
+struct drive *soak_find_drive(
+	struct soak *soak, const char *name); /* NULL: none of the config is called so */
 
 /* soak_absent.c: drives that are not there, come and go. */
 int soak_watch_drives(struct soak *soak);

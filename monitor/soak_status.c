@@ -41,5 +41,6 @@ void drive_publish(struct drive *drive)
 		status.read_bytes_per_s = (double)sample->read_bytes * 1e9 / (double)sample->elapsed_ns;
 		status.lat_p99_ns = sample->lat_p99_ns;
 	}
+	drive_put_alerts(drive, &status);
 	status_publish(drive->soak->options.board, drive->index, &status);
 }

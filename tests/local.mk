@@ -8,6 +8,7 @@ include tests/web/local.mk
 
 # Integration: the real service. Scripts that need root, a loop device or a tool that is not there exit 77.
 integration_tests = \
+	tests/integration/test_alerts.py \
 	tests/integration/test_collapse.py \
 	tests/integration/test_device.py \
 	tests/integration/test_drives.py \
@@ -23,14 +24,15 @@ integration_tests = \
 	tests/integration/test_workloads.py
 TESTS += $(integration_tests)
 EXTRA_DIST += $(integration_tests) tests/integration/harness.py tests/integration/fixtures.py \
-	tests/integration/layouts.py
+	tests/integration/layouts.py tests/integration/receivers.py
 check_PROGRAMS += tests/integration/refuse-io-uring
 tests_integration_refuse_io_uring_SOURCES = tests/integration/refuse-io-uring.c
 tests_integration_refuse_io_uring_LDADD =
-# The service, but for how long a drive fills alone: 4 s.
+# The service, but for how long a drive fills alone, 4 s, and for the pauses and deadlines of the delivery.
 check_PROGRAMS += tests/integration/drivesoakd-brief
 tests_integration_drivesoakd_brief_SOURCES = $(drivesoakd_SOURCES)
-tests_integration_drivesoakd_brief_CPPFLAGS = $(AM_CPPFLAGS) -DPATHGROUP_ALONE_S=4
+tests_integration_drivesoakd_brief_CPPFLAGS = $(AM_CPPFLAGS) -DPATHGROUP_ALONE_S=4 \
+	-DDELIVERY_PAUSE_MS=200 -DDELIVERY_REQUEST_MS=2000 -DDELIVERY_RESEND_MS=1000
 check_PROGRAMS += tests/integration/guard-probe
 tests_integration_guard_probe_SOURCES = tests/integration/guard_probe.c tests/unit/signatures.c tests/unit/signatures.h
 AM_TESTS_ENVIRONMENT = DRIVESOAK_BUILD='$(abs_top_builddir)'; export DRIVESOAK_BUILD; \
@@ -43,7 +45,7 @@ check-units:
 	$(MAKE) check TESTS='$(unit_programs)'
 
 # Of them the ones in which threads meet: what the build with the thread sanitizer runs.
-threaded_programs = tests/unit/test_archive tests/unit/test_budget tests/unit/test_client tests/unit/test_client_control \
+threaded_programs = tests/unit/test_archive tests/unit/test_delivery tests/unit/test_budget tests/unit/test_client tests/unit/test_client_control \
 	tests/unit/test_control tests/unit/test_engine tests/unit/test_engine_workload tests/unit/test_health \
 	tests/unit/test_hostload tests/unit/test_keeper tests/unit/test_ledger tests/unit/test_measure tests/unit/test_prober \
 	tests/unit/test_reading_ata_live tests/unit/test_reading_live tests/unit/test_reading_smartctl \

@@ -14,6 +14,9 @@ void api_readyz(struct call *call);
 void api_events(struct call *call);
 void api_run_events(struct call *call);
 
+/* api_alerts.c */
+void api_alerts(struct call *call);
+
 /* api_runs.c */
 void api_runs(struct call *call);
 void api_run(struct call *call);

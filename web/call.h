@@ -19,6 +19,7 @@ struct MHD_Connection;
 struct call_site {
 	const struct config *config;
 	struct status_board *board;
+	struct alert_board *alert_board; /* NULL: none */
 	struct archive *archive;
 	const char *state_directory;
 	uint64_t started_boot_ns;

@@ -1,6 +1,6 @@
 # The server, its pages and their static files.
 libdrivesoak_a_SOURCES += \
-	web/api.c web/api.h web/api_runs.c \
+	web/api.c web/api.h web/api_alerts.c web/api_runs.c \
 	web/assets.c web/assets.h \
 	web/call.c web/call.h \
 	web/compare.c web/compare.h \
@@ -9,8 +9,8 @@ libdrivesoak_a_SOURCES += \
 	web/live.c web/live.h \
 	web/number.c web/number.h \
 	web/page.c web/page.h web/pages.h \
-	web/page_compare.c web/page_findings.c web/page_findings.h web/page_health.c web/page_health.h \
-	web/page_lists.c web/page_overview.c web/page_run.c \
+	web/page_alerts.c web/page_compare.c web/page_findings.c web/page_findings.h \
+	web/page_health.c web/page_health.h web/page_lists.c web/page_overview.c web/page_run.c \
 	web/reply.c web/reply.h \
 	web/routes.c web/routes.h \
 	web/series.c web/series.h \

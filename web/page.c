@@ -49,6 +49,7 @@ static const struct {
 	{ NAV_OVERVIEW, "", "Overview" },
 	{ NAV_COMPARE, "compare", "Compare" },
 	{ NAV_RUNS, "runs", "Runs" },
+	{ NAV_ALERTS, "alerts", "Alerts" },
 	{ NAV_EVENTS, "events", "Events" },
 };
 

@@ -12,7 +12,7 @@
 #include "measure/status.h"
 #include "web/call.h"
 
-enum page_nav { NAV_NONE, NAV_OVERVIEW, NAV_COMPARE, NAV_RUNS, NAV_EVENTS };
+enum page_nav { NAV_NONE, NAV_OVERVIEW, NAV_COMPARE, NAV_RUNS, NAV_ALERTS, NAV_EVENTS };
 
 /* From the doctype to <main>; @charts adds the scripts of the charts. */
 void page_open(struct call *call, const char *title, enum page_nav nav, bool charts);

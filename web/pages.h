@@ -11,5 +11,6 @@ void pages_events(struct call *call);
 void pages_run(struct call *call); /* page_run.c */
 void pages_drive(struct call *call);
 void pages_compare(struct call *call); /* page_compare.c */
+void pages_alerts(struct call *call);  /* page_alerts.c */
 
 #endif

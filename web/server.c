@@ -289,6 +289,7 @@ static void init_site(struct web *web, const struct web_options *options)
 	web->site = (struct call_site){
 		.config = options->config,
 		.board = options->board,
+		.alert_board = options->alert_board,
 		.archive = options->archive,
 		.state_directory = options->state_directory ? options->state_directory
 							    : options->config->state_directory,

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "alert/board.h"
 #include "archive/archive.h"
 #include "base/text.h"
 #include "config/config.h"
@@ -16,11 +17,12 @@
 /* Everything pointed to must outlive the server. */
 struct web_options {
 	const struct config *config;
-	struct status_board *board;  /* in the order of config->drives */
-	struct archive *archive;     /* its statistics for /healthz; NULL: none to tell */
-	const char *state_directory; /* NULL: config->state_directory */
-	uint64_t started_boot_ns;    /* clock_boot_ns() at the start of the service */
-	unsigned idle_timeout_s;     /* of a connection; 0: 15 */
+	struct status_board *board;	 /* in the order of config->drives */
+	struct alert_board *alert_board; /* NULL: there are no alerts */
+	struct archive *archive;	 /* its statistics for /healthz; NULL: none to tell */
+	const char *state_directory;	 /* NULL: config->state_directory */
+	uint64_t started_boot_ns;	 /* clock_boot_ns() at the start of the service */
+	unsigned idle_timeout_s;	 /* of a connection; 0: 15 */
 };
 
 struct web;

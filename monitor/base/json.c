@@ -62,43 +62,14 @@ void json_array_close(struct json *json)
 	level_close(json, "]");
 }
 
-/* Length of the well-formed UTF-8 sequence at @s, 0 when it is malformed (overlong and surrogates are). */
-static size_t utf8_length(const unsigned char *s)
-{
-	size_t length;
-	uint32_t code;
-
-	if (s[0] < 0x80)
-		return 1;
-	if ((s[0] & 0xe0) == 0xc0) {
-		length = 2;
-		code = s[0] & 0x1f;
-	} else if ((s[0] & 0xf0) == 0xe0) {
-		length = 3;
-		code = s[0] & 0x0f;
-	} else if ((s[0] & 0xf8) == 0xf0) {
-		length = 4;
-		code = s[0] & 0x07;
-	} else {
-		return 0;
-	}
-	for (size_t i = 1; i < length; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (s[i] & 0x3f);
-	}
-	if (code < (length == 2 ? 0x80u : length == 3 ? 0x800u : 0x10000u) || code > 0x10ffff)
-		return 0;
-	return code >= 0xd800 && code <= 0xdfff ? 0 : length;
-}
-
 static void add_quoted(struct text *text, const char *value)
 {
 	const unsigned char *s = (const unsigned char *)value;
+	uint32_t code;
 
 	text_add(text, "\"");
 	while (*s) {
-		size_t length = utf8_length(s);
+		size_t length = text_decode((const char *)s, &code);
 
 		if (length == 0) {
 			text_add(text, "\xef\xbf\xbd");

@@ -91,6 +91,51 @@ void text_add_html(struct text *text, const char *string)
 	}
 }
 
+size_t text_decode(const char *s, uint32_t *code)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *byte = (const unsigned char *)s;
+	size_t length = byte[0] < 0x80		   ? 1
+			: (byte[0] & 0xe0) == 0xc0 ? 2
+			: (byte[0] & 0xf0) == 0xe0 ? 3
+			: (byte[0] & 0xf8) == 0xf0 ? 4
+						   : 0;
+
+	if (length == 0)
+		return 0;
+	*code = length == 1 ? byte[0] : byte[0] & (0x7fu >> length);
+	for (size_t i = 1; i < length; i++) {
+		if ((byte[i] & 0xc0) != 0x80)
+			return 0;
+		*code = *code << 6 | (byte[i] & 0x3f);
+	}
+	if (*code < least[length] || *code > 0x10ffff || (*code >= 0xd800 && *code <= 0xdfff))
+		return 0;
+	return length;
+}
+
+bool text_is_printable(uint32_t code)
+{
+	return code >= 0x20 && (code < 0x7f || code > 0x9f) && (code < 0x2028 || code > 0x202e) &&
+	       (code < 0x2066 || code > 0x2069);
+}
+
+void text_add_plain(struct text *text, const char *string)
+{
+	while (*string) {
+		uint32_t code = 0;
+		size_t length = text_decode(string, &code);
+
+		if (length == 0)
+			text_add(text, "\xef\xbf\xbd");
+		else if (text_is_printable(code))
+			text_add_bytes(text, string, length);
+		else
+			text_add(text, " ");
+		string += length ? length : 1;
+	}
+}
+
 const char *text_string(const struct text *text)
 {
 	return text->bytes ? text->bytes : "";

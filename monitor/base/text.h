@@ -4,7 +4,9 @@
 #ifndef DRIVESOAK_TEXT_H
 #define DRIVESOAK_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct text {
 	char *bytes; /* NUL-terminated once anything was added, else NULL */
@@ -24,6 +26,13 @@ void text_addf(struct text *text, const char *format, ...) __attribute__((format
 
 /* As element content or attribute value: & < > " ' are escaped; model strings come from drives and are hostile. */
 void text_add_html(struct text *text, const char *string);
+
+/* The length of the UTF-8 character at @s and its code, 0 when it is malformed (overlong and surrogates are). */
+size_t text_decode(const char *s, uint32_t *code);
+/* Moves no cursor, breaks no line and turns no direction of the text around it. */
+bool text_is_printable(uint32_t code);
+/* On one line that nobody can misread: valid UTF-8, a space for each character that is not printable. */
+void text_add_plain(struct text *text, const char *string);
 
 /* The string so far, never NULL. */
 const char *text_string(const struct text *text);

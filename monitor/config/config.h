@@ -16,6 +16,7 @@
 #define CONFIG_DEFAULT_STATE "/var/lib/drivesoak"
 #define CONFIG_NAME_MAX	     64 /* of a drive or notify title: letters, digits, . _ -, not starting with . or - */
 #define CONFIG_DRIVES_MAX    256
+#define CONFIG_NOTIFIES_MAX  16
 
 enum config_workload { WORKLOAD_RANDOM_WRITE, WORKLOAD_RANDOM_READ, WORKLOAD_RANDOM_MIXED, WORKLOAD_OBSERVE };
 enum config_engine { ENGINE_AUTO, ENGINE_IO_URING, ENGINE_LIBAIO, ENGINE_NULL };
@@ -23,6 +24,7 @@ enum config_payload { PAYLOAD_RANDOM, PAYLOAD_ZEROS };
 enum config_verify { VERIFY_NEVER, VERIFY_END };
 enum config_start { START_AUTO, START_MANUAL };
 enum config_settle_rule { SETTLE_SNIA, SETTLE_OFF };
+enum config_format { FORMAT_ALERTMANAGER, FORMAT_ALERTMANAGER_API, FORMAT_SLACK, FORMAT_NTFY };
 
 struct config_strings {
 	char **items;
@@ -66,7 +68,10 @@ struct config_drive {
 struct config_notify {
 	char *name;
 	struct config_strings command;
-	char *webhook, *format, *mail_to, *smtp, *ping;
+	char *webhook, *mail_to, *mail_from, *smtp, *ping;
+	enum config_format format; /* of the webhook */
+	bool smartd_compat;	   /* the command gets what smartd gives its own too */
+	uint64_t ping_interval_ns;
 };
 
 struct config {
@@ -101,7 +106,7 @@ void config_free(struct config *config); /* NULL is fine */
 const struct config_drive *config_find_drive(const struct config *config, const char *name);
 
 /* The effective configuration, a key a line with where its value comes from ("# drivesoak.conf:12" or
- * "# default"); reads back to the same config. */
+ * "# default"); reads back to the same config, but for the secrets in URLs, of which *** stands there. */
 void config_print(const struct config *config, struct text *out);
 
 /* A drive's keys and effective values as a JSON object, for the run record; numbers in base units with the unit

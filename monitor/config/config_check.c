@@ -164,6 +164,73 @@ static void drives_check(const struct config *config, struct config_scan *scan)
 	}
 }
 
+/* A notify section with the lines of its keys. */
+static void notify_mistake(struct config_scan *scan, size_t number, const char *key, const char *words)
+{
+	const struct config_origin *at = config_scan_origin(scan, number, CONFIG_NOTIFY, key);
+	const struct config_instance *instance = &scan->instances[number];
+
+	config_mistakes_add(&scan->mistakes, at->line ? at->file : instance->file,
+		at->line ? at->line : instance->line, key, "%s", words);
+}
+
+static bool notify_has(struct config_scan *scan, size_t number, const char *key, bool has)
+{
+	return has || config_scan_origin(scan, number, CONFIG_NOTIFY, key)->is_wrong;
+}
+
+/* The topic is the last part of the path. */
+static bool has_topic(const char *url)
+{
+	const char *path = strchr(strstr(url, "://") + 3, '/');
+
+	return path && path[strcspn(path, "?#")] == '\0' && strrchr(path, '/')[1];
+}
+
+static void notify_check(const struct config_notify *notify, size_t number, struct config_scan *scan)
+{
+	const bool command = notify_has(scan, number, "command", notify->command.count > 0);
+	const bool webhook = notify_has(scan, number, "webhook", *notify->webhook);
+	const bool mail = notify_has(scan, number, "mail-to", *notify->mail_to);
+	const bool smtp = notify_has(scan, number, "smtp", *notify->smtp);
+
+	if (!command && !webhook && !mail && !smtp && !notify_has(scan, number, "ping", *notify->ping))
+		config_mistakes_add(&scan->mistakes, scan->instances[number].file,
+			scan->instances[number].line, "notify",
+			"\"%s\" tells nobody; give it a command, a webhook, a mail-to or a ping",
+			notify->name);
+	if (notify->command.count && *notify->command.items[0] != '/')
+		notify_mistake(scan, number, "command", "must begin with the absolute path of a program");
+	if (mail && !smtp)
+		notify_mistake(scan, number, "mail-to", "needs smtp, the server that takes the mail");
+	if (smtp && !mail)
+		notify_mistake(scan, number, "smtp", "goes with mail-to only");
+	if (*notify->mail_from && !mail)
+		notify_mistake(scan, number, "mail-from", "goes with mail-to only");
+	if (notify->smartd_compat && !command)
+		notify_mistake(scan, number, "smartd-compat", "goes with command only");
+	if (notify->format != FORMAT_ALERTMANAGER && !webhook)
+		notify_mistake(scan, number, "format", "goes with webhook only");
+	if (notify->format == FORMAT_NTFY && *notify->webhook && !has_topic(notify->webhook))
+		notify_mistake(scan, number, "webhook",
+			"has no topic for ntfy; write it as in \"https://ntfy.sh/TOPIC\"");
+}
+
+static void notifies_check(const struct config *config, struct config_scan *scan)
+{
+	for (size_t i = 1; i < scan->instance_count; i++) {
+		const struct config_instance *instance = &scan->instances[i];
+
+		if (instance->kind != CONFIG_NOTIFY)
+			continue;
+		notify_check(&config->notifies[instance->index], i, scan);
+		if (instance->index == CONFIG_NOTIFIES_MAX)
+			config_mistakes_add(&scan->mistakes, instance->file, instance->line, "notify",
+				"there are more than %d of them; that is the most one service takes",
+				CONFIG_NOTIFIES_MAX);
+	}
+}
+
 static void count_check(const struct config *config, struct config_scan *scan)
 {
 	if (config->drive_count == 0)
@@ -210,4 +277,5 @@ void config_check(const struct config *config, struct config_scan *scan)
 	count_check(config, scan);
 	service_check(config, scan);
 	drives_check(config, scan);
+	notifies_check(config, scan);
 }

@@ -19,6 +19,7 @@ static const char *const payload_names[] = { "random", "zeros", NULL };
 static const char *const verify_names[] = { "never", "end", NULL };
 static const char *const start_names[] = { "auto", "manual", NULL };
 static const char *const settle_rule_names[] = { "snia", "off", NULL };
+static const char *const format_names[] = { "alertmanager", "alertmanager-api", "slack", "ntfy", NULL };
 
 const struct config_section_row config_sections[CONFIG_SECTION_COUNT] = {
 	[CONFIG_TOP] = { "", CONFIG_TOP, .doc = "Keys outside every section." },
@@ -27,7 +28,8 @@ const struct config_section_row config_sections[CONFIG_SECTION_COUNT] = {
 		.doc = "A drive to soak; at least one is needed." },
 	[CONFIG_SLO] = { "slo", CONFIG_DRIVE, .doc = "Limits of your own; a run that breaks one fails." },
 	[CONFIG_ALERTS] = { "alerts", CONFIG_TOP, .doc = "When a fall of throughput is an alert." },
-	[CONFIG_NOTIFY] = { "notify", CONFIG_TOP, .titled = true, .later = true, .doc = "Where alerts go." },
+	[CONFIG_NOTIFY] = { "notify", CONFIG_TOP, .titled = true,
+		.doc = "Where alerts go; each of command, webhook and mail-to is a channel of its own." },
 };
 
 /* clang-format off */
@@ -228,33 +230,49 @@ const struct config_key config_keys[] = {
 	{ CONFIG_ALERTS, "stall-after", CONFIG_DURATION, .min = "1s", .max = "1h", .fallback = "20s",
 		TOP(alerts.stall_after_ns),
 		.doc = "No completion for so long is a stall." },
-	{ CONFIG_ALERTS, "repeat", CONFIG_TEXT, .fallback = "once", .neutral = { "once" }, TOP(alerts.repeat),
-		.allowed = "\"once\" or a duration from 1min to 7d", .text_wrong = config_rules_repeat,
-		.doc = "Says a lasting alert once, or again after each such pause." },
+	{ CONFIG_ALERTS, "repeat", CONFIG_TEXT, .fallback = "once", TOP(alerts.repeat),
+		.allowed = "\"once\", \"diminishing\" or a duration from 1min to 7d",
+		.text_wrong = config_rules_repeat,
+		.doc = "Says a lasting alert once, or again after each such pause, or after 1, 2, 4, 8 days "
+		       "and so on. That it is over is always said." },
 	{ CONFIG_ALERTS, "digest", CONFIG_DURATION, .min = "0", .max = "1h", .fallback = "30s",
-		.neutral = { "30s" },
 		TOP(alerts.digest_ns),
-		.doc = "Alerts that follow the first within so long come together in one message." },
+		.doc = "The first alert goes out at once; those that follow within so long come together in "
+		       "one message." },
 
 	{ CONFIG_NOTIFY, "command", CONFIG_LIST, .fallback = "", NOTIFY(command),
-		.allowed = "a list of a program and its arguments", .text_wrong = config_rules_argument,
-		.doc = "Runs the program, without a shell." },
-	{ CONFIG_NOTIFY, "webhook", CONFIG_TEXT, .fallback = "", .absent = "", NOTIFY(webhook),
+		.allowed = "a list of a program, by its absolute path, and its arguments",
+		.text_wrong = config_rules_argument,
+		.doc = "Runs the program, without a shell, for each message: the text on its standard input, the "
+		       "rest as DRIVESOAK_* in its environment. It has 30 s." },
+	{ CONFIG_NOTIFY, "smartd-compat", CONFIG_BOOL, .fallback = "false", NOTIFY(smartd_compat),
+		.doc = "The command also gets the SMARTD_* variables and the arguments -s SUBJECT ADDRESS, as "
+		       "smartd gives them to the program of -M exec." },
+	{ CONFIG_NOTIFY, "webhook", CONFIG_TEXT, .fallback = "", .absent = "", NOTIFY(webhook), .is_secret = true,
 		.allowed = "a URL of http or https", .text_wrong = config_rules_url,
 		.doc = "Posts to the URL." },
-	{ CONFIG_NOTIFY, "format", CONFIG_TEXT, .fallback = "alertmanager", NOTIFY(format),
-		.allowed = "\"alertmanager\", \"slack\" or \"ntfy\"", .text_wrong = config_rules_format,
-		.doc = "What is posted to the webhook." },
+	{ CONFIG_NOTIFY, "format", CONFIG_CHOICE, .choices = format_names, .fallback = "alertmanager",
+		NOTIFY(format),
+		.doc = "What is posted to the webhook: what Alertmanager posts to its own webhooks (version 4); "
+		       "to the interface of an Alertmanager, every minute while it lasts; a text for Slack, "
+		       "Mattermost, Rocket.Chat; a message for ntfy, the topic being the last part of the URL." },
 	{ CONFIG_NOTIFY, "mail-to", CONFIG_TEXT, .fallback = "", .absent = "", NOTIFY(mail_to),
 		.allowed = "a mail address", .text_wrong = config_rules_mail,
-		.doc = "Sends mail to the address." },
-	{ CONFIG_NOTIFY, "smtp", CONFIG_TEXT, .fallback = "", .absent = "", NOTIFY(smtp),
-		.allowed = "a mail server and its port, such as \"mail.example.org:25\"",
+		.doc = "Sends mail to the address. It needs smtp." },
+	{ CONFIG_NOTIFY, "mail-from", CONFIG_TEXT, .fallback = "", .absent = "", NOTIFY(mail_from),
+		.allowed = "a mail address", .text_wrong = config_rules_mail,
+		.doc = "The sender of the mail; without it drivesoak at the name of the host." },
+	{ CONFIG_NOTIFY, "smtp", CONFIG_TEXT, .fallback = "", .absent = "", NOTIFY(smtp), .is_secret = true,
+		.allowed = "a mail server and its port, such as \"mail.example.org:25\", or a URL of smtp or "
+			   "smtps",
 		.text_wrong = config_rules_server,
-		.doc = "The server that takes the mail." },
-	{ CONFIG_NOTIFY, "ping", CONFIG_TEXT, .fallback = "", .absent = "", NOTIFY(ping),
+		.doc = "The server that takes the mail. A URL may have USER:PASSWORD@ before the server." },
+	{ CONFIG_NOTIFY, "ping", CONFIG_TEXT, .fallback = "", .absent = "", NOTIFY(ping), .is_secret = true,
 		.allowed = "a URL of http or https", .text_wrong = config_rules_url,
-		.doc = "Is asked for regularly while all is well, so that silence is noticed elsewhere." },
+		.doc = "Is asked for regularly while samples come, so that silence is noticed elsewhere." },
+	{ CONFIG_NOTIFY, "ping-interval", CONFIG_DURATION, .min = "10s", .max = "1d", .fallback = "1min",
+		NOTIFY(ping_interval_ns),
+		.doc = "How often the URL is asked for." },
 };
 /* clang-format on */
 

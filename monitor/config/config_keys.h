@@ -25,7 +25,6 @@ struct config_section_row {
 	const char *name;
 	enum config_section parent;
 	bool titled; /* has a title and may come several times; others may too and are one */
-	bool later;  /* its feature does not exist yet: the section is a mistake */
 	const char *doc;
 };
 
@@ -63,6 +62,7 @@ struct config_key {
 	/* NULL when @text is fine, else what is wrong with it; "" for the sentence made from the row. */
 	const char *(*text_wrong)(const char *text);
 	bool is_frozen;	  /* defines a run: may not change while it lasts */
+	bool is_secret;	  /* a URL that may hold one: printed without */
 	const char *json; /* name in the run record; NULL: not there */
 	size_t offset; /* into struct config (top, web, alerts), config_drive (drive, slo) or config_notify */
 	size_t width;  /* of the member; 0: not stored */

@@ -41,6 +41,33 @@ static void pad(struct text *out, size_t begin)
 	while (out->length - begin < ORIGIN_COLUMN && !text_error(out));
 }
 
+/* Scheme and host stay; credentials, path and query are what a stranger could use. */
+static void secret_print(const struct config_key *key, const void *base, struct text *out)
+{
+	struct text url = TEXT_INIT, shown = TEXT_INIT;
+	const char *host, *at, *item;
+	size_t length;
+
+	config_value_text(key, base, &url);
+	host = strstr(text_string(&url), "://");
+	if (!host) {
+		text_fini(&url);
+		config_value_literal(key, base, out);
+		return;
+	}
+	host += 3;
+	length = strcspn(host, "/?#");
+	at = memrchr(host, '@', length);
+	text_add_bytes(&shown, text_string(&url), (size_t)(host - text_string(&url)));
+	text_add(&shown, at ? "***@" : "");
+	text_add_bytes(&shown, at ? at + 1 : host, length - (size_t)(at ? at + 1 - host : 0));
+	text_add(&shown, strlen(host + length) > 1 ? "/***" : host + length);
+	item = text_string(&shown);
+	config_keys_literal(key, &item, 1, out);
+	text_fini(&shown);
+	text_fini(&url);
+}
+
 /* The keys of @section of one instance. */
 static void keys_print(const struct config_scan *scan, size_t instance, enum config_section section,
 	const void *base, const char *indent, struct text *out)
@@ -53,7 +80,10 @@ static void keys_print(const struct config_scan *scan, size_t instance, enum con
 		if (key->section != section || key->width == 0 || !is_in_effect(key, base))
 			continue;
 		text_addf(out, "%s%s = ", indent, key->name);
-		config_value_literal(key, base, out);
+		if (key->is_secret)
+			secret_print(key, base, out);
+		else
+			config_value_literal(key, base, out);
 		pad(out, begin);
 		origin_add(scan, origin->file, origin->line, out);
 	}

@@ -170,39 +170,61 @@ const char *config_rules_repeat(const char *text)
 {
 	uint64_t ns;
 
-	if (!strcmp(text, "once"))
+	if (!strcmp(text, "once") || !strcmp(text, "diminishing"))
 		return NULL;
 	return units_parse_duration(text, &ns) == 0 && ns >= 60 * NS_PER_S && ns <= 7 * 86400 * NS_PER_S
 		       ? NULL
 		       : "";
 }
 
-const char *config_rules_format(const char *text)
+/* Printable ASCII without what a URL must encode; what stands behind the scheme. NULL: not such a URL. */
+static const char *url_rest(const char *text, const char *const *schemes)
 {
-	static const char *const names[] = { "alertmanager", "slack", "ntfy", NULL };
+	for (; *schemes; schemes++) {
+		const char *rest = text + strlen(*schemes);
 
-	return is_one_of(text, names) ? NULL : "";
+		if (!has_prefix(text, *schemes))
+			continue;
+		for (const char *c = rest; *c; c++)
+			if (*c <= ' ' || *c > '~' || strchr("\"<>\\^`{|}", *c))
+				return NULL;
+		return *rest && !strchr("/?#:@", *rest) ? rest : NULL;
+	}
+	return NULL;
 }
 
 const char *config_rules_url(const char *text)
 {
-	size_t scheme = has_prefix(text, "https://") ? 8 : has_prefix(text, "http://") ? 7 : 0;
+	static const char *const schemes[] = { "https://", "http://", NULL };
 
-	return scheme && text[scheme] && text[scheme] != '/' && !strpbrk(text, " \"<>\\^`{|}") ? NULL : "";
+	return url_rest(text, schemes) ? NULL : "";
 }
 
+/* What is safe in a header and in a command of SMTP. */
 const char *config_rules_mail(const char *text)
 {
 	const char *at = strchr(text, '@');
 
-	return at && at != text && at[1] && !strpbrk(text, " \"<>(),;:\\[]") && !strchr(at + 1, '@') ? NULL
-												     : "";
+	if (!at || at == text || !at[1] || strchr(at + 1, '@') || *text == '-')
+		return "";
+	for (const char *c = text; *c; c++)
+		if (*c <= ' ' || *c > '~' || strchr("\"<>(),;:\\[]", *c))
+			return "";
+	return NULL;
 }
 
 const char *config_rules_server(const char *text)
 {
+	static const char *const schemes[] = { "smtps://", "smtp://", NULL };
 	const char *port = strrchr(text, ':');
 
+	if (has_prefix(text, "smtp"))
+		for (const char *const *scheme = schemes; *scheme; scheme++)
+			if (has_prefix(text, *scheme)) {
+				const char *rest = url_rest(text, schemes);
+
+				return rest && !strpbrk(rest, "/?#") ? NULL : "";
+			}
 	if (!port || port == text || !is_port(port + 1, 1))
 		return "";
 	return strspn(text, LETTERS_DIGITS ".-:[]") == strlen(text) ? NULL : "";

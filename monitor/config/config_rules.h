@@ -20,7 +20,6 @@ const char *config_rules_label(const char *text);
 const char *config_rules_include(const char *text);
 const char *config_rules_probe(const char *text);
 const char *config_rules_repeat(const char *text);
-const char *config_rules_format(const char *text);
 const char *config_rules_url(const char *text);
 const char *config_rules_mail(const char *text);
 const char *config_rules_server(const char *text);

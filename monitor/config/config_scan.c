@@ -454,8 +454,6 @@ static void scan_section(
 			MISTAKE(s, line, name, "the section that begins here is not closed; a } is missing");
 		return;
 	}
-	if (config_sections[kind].later && !s->scan->accept_later)
-		MISTAKE(s, line, name, "this section is not in this version yet; leave it out");
 	fresh.instance = section_instance(s, parent, kind, title, line);
 	for (size_t i = 1; i < s->scan->section_count; i++)
 		fresh.ordinal += s->scan->sections[i].kind == kind && s->scan->sections[i].parent == parent;

@@ -54,7 +54,7 @@ struct config_scan {
 	size_t key_count;
 	struct text clean; /* of all files, for libconfuse; sections have no titles there */
 	struct config_mistakes mistakes;
-	bool accept_later; /* sections of features that do not exist yet too */
+	bool accept_later; /* values of features that do not exist yet too */
 };
 
 /* 0 or -ENOMEM; fini() in either case. */

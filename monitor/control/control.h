@@ -21,14 +21,20 @@ enum control_verb {
 	CONTROL_START,	/* drive: armed, or a new run of a directory */
 	CONTROL_PAUSE,
 	CONTROL_RESUME,
-	CONTROL_STOP, /* drive, purge */
-	CONTROL_NOTE, /* run (id, or a drive's name for its newest), text */
+	CONTROL_STOP,	/* drive, purge */
+	CONTROL_NOTE,	/* run (id, or a drive's name for its newest), text */
+	CONTROL_ALERTS, /* the answer's text is the JSON of /api/v1/alerts without the history */
+	CONTROL_ALERT_TEST, /* channel, or all; the text is JSON with the number of the test and how it went so far */
+	CONTROL_ALERT_RESULT, /* text: the number of a test; channel */
+	CONTROL_MUTE,	      /* drive, duration; alert, or all of the drive */
+	CONTROL_UNMUTE,	      /* drive; alert */
 	CONTROL_VERB_COUNT
 };
 
 struct control_request {
 	enum control_verb verb;
 	char drive[72], run[72], text[CONTROL_TEXT_MAX];
+	char channel[72], alert[32], duration[32];
 	bool purge;
 	char who[96]; /* set by the server: "root (uid 0, pid 812)" */
 };

@@ -22,6 +22,9 @@ static int (*const copiers[CONTROL_KEY_COUNT])(
 	[CONTROL_KEY_DRIVE] = name_copy,
 	[CONTROL_KEY_RUN] = name_copy,
 	[CONTROL_KEY_TEXT] = words_copy,
+	[CONTROL_KEY_CHANNEL] = name_copy,
+	[CONTROL_KEY_ALERT] = name_copy,
+	[CONTROL_KEY_DURATION] = words_copy,
 };
 
 static int refuse(char *why, const char *what, const char *problem)
@@ -46,36 +49,6 @@ static int name_copy(char *to, size_t size, const char *value, const char *key, 
 	return 0;
 }
 
-/* The code point at @s and its length, 0 when it is malformed. */
-static size_t code_at(const unsigned char *s, uint32_t *code)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t length = s[0] < 0x80		? 1
-			: (s[0] & 0xe0) == 0xc0 ? 2
-			: (s[0] & 0xf0) == 0xe0 ? 3
-			: (s[0] & 0xf8) == 0xf0 ? 4
-						: 0;
-
-	if (length == 0)
-		return 0;
-	*code = length == 1 ? s[0] : s[0] & (0x7fu >> length);
-	for (size_t i = 1; i < length; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		*code = *code << 6 | (s[i] & 0x3f);
-	}
-	if (*code < least[length] || *code > 0x10ffff || (*code >= 0xd800 && *code <= 0xdfff))
-		return 0;
-	return length;
-}
-
-/* What could move a cursor, break a line or turn the direction of the text around it. */
-static bool is_printable(uint32_t code)
-{
-	return code >= 0x20 && (code < 0x7f || code > 0x9f) && (code < 0x2028 || code > 0x202e) &&
-	       (code < 0x2066 || code > 0x2069);
-}
-
 static int words_copy(char *to, size_t size, const char *value, const char *key, char *why)
 {
 	size_t length = strlen(value);
@@ -90,12 +63,12 @@ static int words_copy(char *to, size_t size, const char *value, const char *key,
 	for (size_t at = 0, step; at < length; at += step) {
 		uint32_t code = 0;
 
-		step = code_at((const unsigned char *)value + at, &code);
+		step = text_decode(value + at, &code);
 		if (step == 0)
 			return refuse(why, key, "is not UTF-8");
 		if (code == '\n' || code == '\r' || code == '\t')
 			to[at] = ' ';
-		else if (is_printable(code))
+		else if (text_is_printable(code))
 			memcpy(to + at, value + at, step);
 		else
 			return refuse(why, key, "holds a control character");
@@ -171,7 +144,9 @@ static int verb_take(struct json_object *object, struct control_request *out, ch
 		out->verb = (enum control_verb)i;
 		return 0;
 	}
-	return refuse(why, "command", "is none of status, start, pause, resume, stop, note");
+	return refuse(why, "command",
+		"is none of status, start, pause, resume, stop, note, alerts, alert-test, alert-result, "
+		"mute, unmute");
 }
 
 static int key_take(size_t key, struct json_object *value, struct control_request *out, char *why)

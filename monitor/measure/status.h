@@ -12,6 +12,13 @@
 
 #define STATUS_TEXT_MAX 512
 
+/* A rule that is bad for the drive right now. */
+#define STATUS_ALERTS_MAX 16
+struct status_alert {
+	char name[24], severity[12];
+	int64_t since_ms, muted_until_ms;
+};
+
 /* Unknown numbers are NAN, UINT64_MAX or INT64_MIN; empty strings are unknown. */
 struct drive_status {
 	char name[64], label[128], model[64], serial[160], run[40];
@@ -29,6 +36,8 @@ struct drive_status {
 	int64_t settled_ms; /* since when; INT64_MIN: not settled */
 	char why_not_settled[STEADY_WHY_MAX];
 	char finding[24]; /* kind of the fall of throughput that lasts, as of the events; "" */
+	size_t alert_count;
+	struct status_alert alerts[STATUS_ALERTS_MAX];
 };
 
 struct status_board;

@@ -37,6 +37,21 @@ void status_json_begin(struct json *json, const char *host, uint64_t uptime_s, i
 	json_array_open(json);
 }
 
+static void put_alerts(struct json *json, const struct drive_status *drive)
+{
+	json_key(json, "alerts");
+	json_array_open(json);
+	for (size_t i = 0; i < drive->alert_count; i++) {
+		json_object_open(json);
+		json_put_string(json, "alert", drive->alerts[i].name);
+		json_put_string(json, "severity", drive->alerts[i].severity);
+		json_put_ms_as_s(json, "since_s", drive->alerts[i].since_ms);
+		json_put_ms_as_s(json, "muted_until_s", drive->alerts[i].muted_until_ms);
+		json_object_close(json);
+	}
+	json_array_close(json);
+}
+
 void status_json_drive(struct json *json, const struct drive_status *drive)
 {
 	json_object_open(json);
@@ -63,9 +78,7 @@ void status_json_drive(struct json *json, const struct drive_status *drive)
 	json_put_ms_as_s(json, "settled_s", drive->settled_ms);
 	put_text(json, "why_not_settled", drive->why_not_settled);
 	put_text(json, "finding", drive->finding);
-	json_key(json, "alerts");
-	json_array_open(json);
-	json_array_close(json);
+	put_alerts(json, drive);
 	json_object_close(json);
 }
 

@@ -1,6 +1,7 @@
 # A unit test is one cmocka program tests/unit/test_NAME.c; its cases check values.
 if HAVE_CMOCKA
 unit_programs =
+include tests/unit/alert.mk
 include tests/unit/base.mk
 include tests/unit/config.mk
 include tests/unit/archive.mk

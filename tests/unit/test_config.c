@@ -27,68 +27,70 @@
 #define CHECK_S(a, b) assert_string_equal(a, b)
 
 /* Every key, each value another than its default and than every other of its type. */
-static const char full[] = "state-directory = \"/var/tmp/state\"\n"
-			   "runtime-directory = \"/var/tmp/runtime\"\n"
-			   "sample-interval = \"7s\"\n"
-			   "web {\n"
-			   "    listen = { \"127.0.0.2:81\", \"[::1]:82\", \"0.0.0.0:83\" }\n"
-			   "    base-path = \"/soak/\"\n"
-			   "    token-file = \"/etc/drivesoak/token\"\n"
-			   "    allowed-hosts = { \"soak.example.org\", \"soak:8080\" }\n"
-			   "}\n"
-			   "drive \"dir-1\" {\n"
-			   "    directory = \"/srv/one\"\n"
-			   "    fill = \"62.5%\"\n"
-			   "    files = 33\n"
-			   "    workload = \"random-mixed\"\n"
-			   "    read-percent = 41\n"
-			   "    block-size = \"32KiB\"\n"
-			   "    threads = 5\n"
-			   "    queue-depth = 48\n"
-			   "    fsync-every = 17\n"
-			   "    rate = \"123MiB\"\n"
-			   "    discard = false\n"
-			   "    settle-time = \"21s\"\n"
-			   "    probe-phase = \"22s\"\n"
-			   "    engine = \"libaio\"\n"
-			   "    payload = \"zeros\"\n"
-			   "    duration = \"23min\"\n"
-			   "    write-budget = \"3TB\"\n"
-			   "    wear-limit = \"1.5%\"\n"
-			   "    spare-floor = \"2.25%\"\n"
-			   "    max-temperature = \"66C\"\n"
-			   "    rated-tbw = \"600TB\"\n"
-			   "    verify = \"end\"\n"
-			   "    settle-rule = \"off\"\n"
-			   "    ledger-memory = \"96MiB\"\n"
-			   "    max-errors = 777\n"
-			   "    probe = \"smartctl:megaraid,3\"\n"
-			   "    health-interval = \"24s\"\n"
-			   "    price = \"449.50 EUR\"\n"
-			   "    label = \"Shelf 3\"\n"
-			   "    group = \"hba0\"\n"
-			   "    start = \"manual\"\n"
-			   "    slo { min-rate = \"10MB\" p1-rate = \"20MB\" p99-latency = \"1.25ms\" }\n"
-			   "}\n"
-			   "drive \"dev_2\" {\n"
-			   "    device = \"/dev/disk/by-id/nvme-X_1\"\n"
-			   "    serial = \"S1234\"\n"
-			   "    wwid = \"eui.0025385\"\n"
-			   "    size = \"2GiB\"\n"
-			   "}\n"
-			   "alerts {\n"
-			   "    collapse-below = \"45%\" collapse-for = \"31s\"\n"
-			   "    recover-above = \"65%\" stall-after = \"32s\"\n"
-			   "    repeat = \"4h\" digest = \"33s\"\n"
-			   "}\n"
-			   "notify \"ops\" {\n"
-			   "    command = { \"/bin/page\", \"--from\", \"x\", \"x\" }\n"
-			   "    webhook = \"https://hook.example.org/a?b=c\"\n"
-			   "    format = \"ntfy\"\n"
-			   "    mail-to = \"ops@example.org\"\n"
-			   "    smtp = \"mail.example.org:25\"\n"
-			   "    ping = \"http://ping.example.org/1\"\n"
-			   "}\n";
+static const char full[] =
+	"state-directory = \"/var/tmp/state\"\n"
+	"runtime-directory = \"/var/tmp/runtime\"\n"
+	"sample-interval = \"7s\"\n"
+	"web {\n"
+	"    listen = { \"127.0.0.2:81\", \"[::1]:82\", \"0.0.0.0:83\" }\n"
+	"    base-path = \"/soak/\"\n"
+	"    token-file = \"/etc/drivesoak/token\"\n"
+	"    allowed-hosts = { \"soak.example.org\", \"soak:8080\" }\n"
+	"}\n"
+	"drive \"dir-1\" {\n"
+	"    directory = \"/srv/one\"\n"
+	"    fill = \"62.5%\"\n"
+	"    files = 33\n"
+	"    workload = \"random-mixed\"\n"
+	"    read-percent = 41\n"
+	"    block-size = \"32KiB\"\n"
+	"    threads = 5\n"
+	"    queue-depth = 48\n"
+	"    fsync-every = 17\n"
+	"    rate = \"123MiB\"\n"
+	"    discard = false\n"
+	"    settle-time = \"21s\"\n"
+	"    probe-phase = \"22s\"\n"
+	"    engine = \"libaio\"\n"
+	"    payload = \"zeros\"\n"
+	"    duration = \"23min\"\n"
+	"    write-budget = \"3TB\"\n"
+	"    wear-limit = \"1.5%\"\n"
+	"    spare-floor = \"2.25%\"\n"
+	"    max-temperature = \"66C\"\n"
+	"    rated-tbw = \"600TB\"\n"
+	"    verify = \"end\"\n"
+	"    settle-rule = \"off\"\n"
+	"    ledger-memory = \"96MiB\"\n"
+	"    max-errors = 777\n"
+	"    probe = \"smartctl:megaraid,3\"\n"
+	"    health-interval = \"24s\"\n"
+	"    price = \"449.50 EUR\"\n"
+	"    label = \"Shelf 3\"\n"
+	"    group = \"hba0\"\n"
+	"    start = \"manual\"\n"
+	"    slo { min-rate = \"10MB\" p1-rate = \"20MB\" p99-latency = \"1.25ms\" }\n"
+	"}\n"
+	"drive \"dev_2\" {\n"
+	"    device = \"/dev/disk/by-id/nvme-X_1\"\n"
+	"    serial = \"S1234\"\n"
+	"    wwid = \"eui.0025385\"\n"
+	"    size = \"2GiB\"\n"
+	"}\n"
+	"alerts {\n"
+	"    collapse-below = \"45%\" collapse-for = \"31s\"\n"
+	"    recover-above = \"65%\" stall-after = \"32s\"\n"
+	"    repeat = \"4h\" digest = \"33s\"\n"
+	"}\n"
+	"notify \"ops\" {\n"
+	"    command = { \"/bin/page\", \"--from\", \"x\", \"x\" }\n"
+	"    webhook = \"https://hook.example.org/a\"\n"
+	"    format = \"ntfy\"\n"
+	"    mail-to = \"ops@example.org\"\n"
+	"    smtp = \"mail.example.org:25\"\n"
+	"    ping = \"http://ping.example.org/1\"\n"
+	"    ping-interval = \"34s\" smartd-compat = true mail-from = \"soak@example.org\"\n"
+	"}\n";
 
 static void check_directory_drive(const struct config_drive *drive)
 {
@@ -208,8 +210,11 @@ static void test_every_key_has_its_value(void **state)
 	CHECK_S(config->notifies[0].name, "ops");
 	CHECK_U(config->notifies[0].command.count, 4);
 	CHECK_S(config->notifies[0].command.items[3], "x");
-	CHECK_S(config->notifies[0].webhook, "https://hook.example.org/a?b=c");
-	CHECK_S(config->notifies[0].format, "ntfy");
+	CHECK_S(config->notifies[0].webhook, "https://hook.example.org/a");
+	CHECK_U(config->notifies[0].format, FORMAT_NTFY);
+	CHECK_S(config->notifies[0].mail_from, "soak@example.org");
+	CHECK_U(config->notifies[0].smartd_compat, true);
+	CHECK_U(config->notifies[0].ping_interval_ns, 34 * NS_PER_S);
 	CHECK_S(config->notifies[0].mail_to, "ops@example.org");
 	CHECK_S(config->notifies[0].smtp, "mail.example.org:25");
 	CHECK_S(config->notifies[0].ping, "http://ping.example.org/1");
@@ -349,6 +354,37 @@ static void test_print_reads_back(void **state)
 	check_print_reads_back(
 		"drive d { directory = '/a \"b\" ${C} \\\\ \\'e\\' # f' label = \"\\${HOME}\" }\n"
 		"drive e { directory = '/e' size = 1GiB price = \"0.05 EUR\" }\n");
+}
+
+static void test_print_keeps_secrets(void **state)
+{
+	static const char *const lines[] = {
+		"webhook = \"https://***@hooks.example.org:8443/***\"\n",
+		"smtp = \"smtps://***@mail.example.org:465\"\n",
+		"ping = \"http://ping.example.org/***\"\n",
+		"smtp = \"mail.example.org:25\"\n",
+		"webhook = \"http://alertmanager:9093/\"\n",
+	};
+	struct config *config = fixture_load(DRIVE
+		"notify a { webhook = \"https://me:s3cret@hooks.example.org:8443/T0/s3cret\" mail-to = "
+		"\"a@b\"\n"
+		"smtp = \"smtps://me:s3cret@mail.example.org:465\" ping = "
+		"\"http://ping.example.org/?k=s3cret\" }\n"
+		"notify b { webhook = \"http://alertmanager:9093/\" format = \"alertmanager-api\" mail-to = "
+		"\"a@b\"\n"
+		"smtp = \"mail.example.org:25\" }\n",
+		false);
+	char *printed = fixture_print(config);
+
+	(void)state;
+	assert_null(strstr(printed, "s3cret"));
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		if (!strstr(printed, lines[i]))
+			fail_msg("\"%s\" is not in\n%s", lines[i], printed);
+	config_free(config);
+	/* It is a config all the same. */
+	config_free(fixture_load(printed, false));
+	free(printed);
 }
 
 static void test_print_shows_the_origin(void **state)
@@ -628,6 +664,7 @@ int main(void)
 		cmocka_unit_test(test_lists_may_be_empty),
 		cmocka_unit_test(test_neutral_values_are_accepted),
 		cmocka_unit_test(test_print_reads_back),
+		cmocka_unit_test(test_print_keeps_secrets),
 		cmocka_unit_test(test_print_shows_the_origin),
 		cmocka_unit_test(test_drive_json),
 		cmocka_unit_test(test_frozen_lines),

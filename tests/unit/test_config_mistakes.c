@@ -378,13 +378,6 @@ static void test_features_of_later_versions(void **state)
 		{ WITH("probe = nvm"), "1: probe: \"nvm\" is not allowed; allowed is \"auto\", \"nvme\", "
 				       "\"ata\", \"none\" or "
 				       "\"smartctl:TYPE\" such as \"smartctl:megaraid,3\"" },
-		{ "alerts {\nrepeat = 4h\ndigest = 1min }\n" DRIVE,
-			"2: repeat: " LATER "\"once\" is accepted\n"
-			"3: digest: " LATER "\"30s\" is accepted" },
-		{ "notify ops { webhook = x }\n" DRIVE,
-			"1: notify: this section is not in this version yet; leave it out\n"
-			"1: webhook: \"x\" is not allowed; allowed is a URL of http or https, or \"\" for "
-			"none" },
 	};
 
 	(void)state;
@@ -444,19 +437,48 @@ static void test_devices_and_the_rest(void **state)
 			"2: recover-above: must be more than collapse-below, or a collapse would end as it "
 			"begins" },
 		{ "alerts { repeat = often }\n" DRIVE, "1: repeat: \"often\" is not allowed; allowed is "
-						       "\"once\" or a duration from 1min to 7d" },
+						       "\"once\", \"diminishing\" or a duration from 1min to "
+						       "7d" },
 		{ "notify a { command = { \"\" } smtp = x mail-to = x format = x ping = \"ftp://x\" }\n"
-		  "notify a { }\nnotify { }\n" DRIVE,
-			"1: command: \"\" is not allowed; allowed is a list of a program and its arguments\n"
+		  "notify a { }\nnotify { ping = \"http://x\" }\n" DRIVE,
+			"1: command: \"\" is not allowed; allowed is a list of a program, by its absolute "
+			"path, "
+			"and its arguments\n"
 			"1: smtp: \"x\" is not allowed; allowed is a mail server and its port, such as "
-			"\"mail.example.org:25\", or \"\" for none\n"
+			"\"mail.example.org:25\", or a URL of smtp or smtps, or \"\" for none\n"
 			"1: mail-to: \"x\" is not allowed; allowed is a mail address, or \"\" for none\n"
-			"1: format: \"x\" is not allowed; allowed is \"alertmanager\", \"slack\" or "
-			"\"ntfy\"\n"
+			"1: format: \"x\" is not allowed; allowed is \"alertmanager\", \"alertmanager-api\", "
+			"\"slack\" or \"ntfy\"\n"
 			"1: ping: \"ftp://x\" is not allowed; allowed is a URL of http or https, or \"\" for "
 			"none\n"
 			"2: notify: \"a\" is there twice; the name is taken in t.conf:1\n"
+			"2: notify: \"a\" tells nobody; give it a command, a webhook, a mail-to or a ping\n"
 			"3: notify: has no name; write notify \"NAME\" { ... }" },
+		{ "notify a { command = { page } }\nnotify b {\nmail-to = \"a@b\" }\nnotify c {\nsmtp = "
+		  "\"h:25\" }\n"
+		  "notify d { ping = \"http://x\"\nformat = slack\nsmartd-compat = true\nmail-from = \"a@b\" "
+		  "}\n"
+		  "notify e { format = ntfy\nwebhook = \"https://ntfy.sh/\" }\n" DRIVE,
+			"1: command: must begin with the absolute path of a program\n"
+			"3: mail-to: needs smtp, the server that takes the mail\n"
+			"5: smtp: goes with mail-to only\n"
+			"7: format: goes with webhook only\n"
+			"8: smartd-compat: goes with command only\n"
+			"9: mail-from: goes with mail-to only\n"
+			"11: webhook: has no topic for ntfy; write it as in \"https://ntfy.sh/TOPIC\"" },
+		{ "notify a { webhook = \"http://x/a b\"\nping = \"https:///p\"\nmail-to = \"a\xc3\xa9@b\"\n"
+		  "smtp = \"smtp://u:p@h/x\" }\n" DRIVE,
+			"1: webhook: \"http://x/a b\" is not allowed; allowed is a URL of http or https, or "
+			"\"\" "
+			"for none\n"
+			"2: ping: \"https:///p\" is not allowed; allowed is a URL of http or https, or \"\" "
+			"for "
+			"none\n"
+			"3: mail-to: \"a\xc3\xa9@b\" is not allowed; allowed is a mail address, or \"\" for "
+			"none\n"
+			"4: smtp: \"smtp://u:p@h/x\" is not allowed; allowed is a mail server and its port, "
+			"such as "
+			"\"mail.example.org:25\", or a URL of smtp or smtps, or \"\" for none" },
 	};
 
 	(void)state;

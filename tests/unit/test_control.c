@@ -160,6 +160,14 @@ static void test_requests_print_and_parse_to_the_same(void **state)
 		{ .verb = CONTROL_NOTE,
 			.run = "evo-20261130T214900Z",
 			.text = "fan \"2\" \\ d\xc3\xa9j\xc3\xa0: {}" },
+		{ .verb = CONTROL_ALERTS },
+		{ .verb = CONTROL_ALERT_TEST },
+		{ .verb = CONTROL_ALERT_TEST, .channel = "ops" },
+		{ .verb = CONTROL_ALERT_RESULT, .text = "7", .channel = "ops" },
+		{ .verb = CONTROL_MUTE, .drive = "evo840", .duration = "2h" },
+		{ .verb = CONTROL_MUTE, .drive = "evo840", .alert = "saw-tooth", .duration = "1.5 d" },
+		{ .verb = CONTROL_UNMUTE, .drive = "evo840" },
+		{ .verb = CONTROL_UNMUTE, .drive = "evo840", .alert = "stall" },
 	};
 
 	(void)state;
@@ -178,6 +186,9 @@ static void test_requests_print_and_parse_to_the_same(void **state)
 		assert_string_equal(back.drive, rows[i].drive);
 		assert_string_equal(back.run, rows[i].run);
 		assert_string_equal(back.text, rows[i].text);
+		assert_string_equal(back.channel, rows[i].channel);
+		assert_string_equal(back.alert, rows[i].alert);
+		assert_string_equal(back.duration, rows[i].duration);
 		assert_int_equal(back.purge, rows[i].purge);
 		assert_string_equal(back.who, "");
 		text_fini(&text);
@@ -262,6 +273,11 @@ static const struct {
 	{ "{" N "true}", "text: must be a text" },
 	{ "{\"command\":\"note\",\"run\":\"evo\"}", "text: is missing" },
 	{ "{\"command\":\"note\",\"text\":\"x\"}", "run: is missing" },
+	{ "{\"command\":\"mute\"," D "}", "duration: is missing" },
+	{ "{\"command\":\"mute\",\"duration\":\"1h\"}", "drive: is missing" },
+	{ "{\"command\":\"mute\"," D ",\"duration\":\"1h\",\"alert\":\"a b\"}", "alert: is no name" },
+	{ "{\"command\":\"alert-test\",\"channel\":\"../x\"}", "channel: is no name" },
+	{ "{\"command\":\"alerts\"," D "}", "alerts: has a key that this command does not take" },
 };
 
 static void test_malformed_requests_are_refused_whole(void **state)

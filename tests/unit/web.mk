@@ -7,6 +7,11 @@ tests_unit_test_web_series_SOURCES = tests/unit/test_web_series.c tests/unit/arc
 tests_unit_test_web_series_CFLAGS = $(web_test_cflags)
 tests_unit_test_web_series_LDADD = $(LDADD) $(CMOCKA_LIBS)
 
+unit_programs += tests/unit/test_web_alerts
+tests_unit_test_web_alerts_SOURCES = tests/unit/test_web_alerts.c $(web_fixture) $(alert_fixture)
+tests_unit_test_web_alerts_CFLAGS = $(web_test_cflags)
+tests_unit_test_web_alerts_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
 unit_programs += tests/unit/test_web_jitter
 tests_unit_test_web_jitter_SOURCES = tests/unit/test_web_jitter.c tests/unit/archive_fixture.c
 tests_unit_test_web_jitter_CFLAGS = $(web_test_cflags)

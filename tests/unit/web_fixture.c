@@ -56,10 +56,11 @@ void web_fixture_start(struct web_fixture *fixture, const char *base_path)
 
 	*fixture = (struct web_fixture){ .folder = fixture_folder_new() };
 	init_config(fixture, base_path);
-	if (status_new(2, &fixture->board) < 0)
+	if (status_new(2, &fixture->board) < 0 || alert_board_new(2, 1, &fixture->alert_board) < 0)
 		abort();
 	options = (struct web_options){ .config = &fixture->config,
 		.board = fixture->board,
+		.alert_board = fixture->alert_board,
 		.started_boot_ns = clock_boot_ns(),
 		.idle_timeout_s = 1 };
 	if (web_start(&options, &fixture->web, &why) < 0) {
@@ -74,6 +75,7 @@ void web_fixture_stop(struct web_fixture *fixture)
 	web_stop(fixture->web);
 	journal_close(fixture->journal);
 	status_free(fixture->board);
+	alert_board_free(fixture->alert_board);
 	free(fixture->drives[0].name);
 	free(fixture->drives[1].name);
 	free(fixture->config.web.base_path);

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "alert/board.h"
 #include "archive_fixture.h"
 #include "config/config.h"
 #include "measure/status.h"
@@ -17,7 +18,8 @@ struct web_fixture {
 	struct config_drive drives[4];
 	char *listen[1], *allowed[1];
 	struct status_board *board;
-	struct journal *journal; /* for writing */
+	struct alert_board *alert_board; /* of two drives and one channel */
+	struct journal *journal;	 /* for writing */
 	struct web *web;
 	unsigned port;
 };

@@ -230,7 +230,7 @@ const tests = {
 	},
 
 	async 'hostile names stay text'() {
-		for (const path of ['', 'runs', 'compare', 'events', `run/${idOf('halden')}`]) {
+		for (const path of ['', 'runs', 'compare', 'alerts', 'events', `run/${idOf('halden')}`]) {
 			const page = await open(path);
 			assert.equal(await page.locator('main script').count(), 0);
 			assert.equal(await page.locator('main td b').filter({ hasText: /^with$/ }).count(), 0);
@@ -269,7 +269,7 @@ const tests = {
 	},
 
 	async 'no page scrolls sideways at 360 pixels; pictures of all'() {
-		const paths = { overview: '', runs: 'runs', compare: 'compare', events: 'events', run: 'drive/corvid',
+		const paths = { overview: '', runs: 'runs', compare: 'compare', alerts: 'alerts', events: 'events', run: 'drive/corvid',
 			done: `run/${idOf('halden')}`, idle: 'drive/tessera', mixed: `run/${idOf('mistral')}`, limited: `run/${idOf('sparrow')}` };
 		for (const [name, path] of Object.entries(paths))
 			for (const width of [1400, 360])

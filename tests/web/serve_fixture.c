@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "alert/board.h"
 #include "archive/journal.h"
 #include "archive/rrdfile.h"
 #include "base/clock.h"
@@ -403,12 +404,48 @@ static void go_on(struct journal *journal, struct status_board *board, struct ru
 	}
 }
 
+/* One that fires, one that is near, and a channel that fails. */
+static void publish_alerts(struct alert_board *board)
+{
+	struct alert alert = { .rule = ALERT_STALL,
+		.drive = "borealis",
+		.is_firing = true,
+		.is_told = true,
+		.severity = EVENT_CRITICAL,
+		.since_ms = clock_wall_ms() - 47000,
+		.until_ms = INT64_MIN,
+		.muted_until_ms = INT64_MIN,
+		.value = 47,
+		.threshold = 20,
+		.margin_pct = -135,
+		.text = "nothing has completed for 47 s <b>with</b> 32 in flight",
+		.cause = "reset or errors",
+		.evidence = "ata3: hard resetting link" };
+	const struct channel_status channel = { .name = "ops",
+		.kind = "webhook",
+		.last_ms = clock_wall_ms() - 5000,
+		.is_failing = true,
+		.result = "HTTP 502: <b>with</b> a long explanation of the proxy that does not reach what is "
+			  "behind it",
+		.queued = 2 };
+
+	alert_board_put(board, 2, &alert);
+	alert.rule = ALERT_TEMPERATURE;
+	alert.is_firing = false;
+	alert.value = 63;
+	alert.threshold = 70;
+	alert.margin_pct = 10;
+	alert_board_put(board, 2, &alert);
+	alert_board_put_channel(board, 0, &channel);
+}
+
 int main(int argc, char **argv)
 {
 	static struct run_record runs[DRIVES];
 	int count = argc > 2 ? atoi(argv[2]) : 1200;
 	struct web_options options = { .config = &config };
 	struct status_board *board;
+	struct alert_board *alerts;
 	struct journal *journal;
 	struct text why = TEXT_INIT;
 	struct web *web;
@@ -422,6 +459,8 @@ int main(int argc, char **argv)
 	(void)snprintf(path, sizeof(path), "%s/runs", argv[1]);
 	(void)mkdir(path, 0777);
 	must(status_new(DRIVES, &board), "status");
+	must(alert_board_new(DRIVES, 1, &alerts), "alerts");
+	publish_alerts(alerts);
 	for (size_t i = 0; i < DRIVES; i++) {
 		struct sample last;
 		bool ran = !isnan(made[i].level_mib);
@@ -436,6 +475,7 @@ int main(int argc, char **argv)
 		publish(board, i, ran ? &runs[i] : NULL, ran ? &last : NULL);
 	}
 	options.board = board;
+	options.alert_board = alerts;
 	options.started_boot_ns = clock_boot_ns();
 	if (web_start(&options, &web, &why) < 0) {
 		(void)fprintf(stderr, "serve_fixture: %s\n", text_string(&why));
@@ -446,6 +486,7 @@ int main(int argc, char **argv)
 	go_on(journal, board, &runs[0], count);
 	web_stop(web);
 	status_free(board);
+	alert_board_free(alerts);
 	journal_close(journal);
 	return 0;
 }

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* delivery_private.h - what the files of delivery.h share: the thread's state and its channels. */
+#ifndef DRIVESOAK_DELIVERY_PRIVATE_H
+#define DRIVESOAK_DELIVERY_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "alert/attempt.h"
+#include "alert/body.h"
+#include "alert/command.h"
+#include "alert/delivery.h"
+#include "alert/outbox.h"
+#include "alert/transfer.h"
+
+/* Handed over: in a list until it is stored, and its message delivered if that took part meanwhile. */
+struct batch {
+	struct batch *next;
+	size_t alert_count;
+	struct alert *alerts;
+	struct alert_message *message; /* NULL: none */
+	uint64_t done;		       /* bits: channels that got it from memory */
+};
+
+enum channel_kind { CHANNEL_COMMAND, CHANNEL_WEBHOOK, CHANNEL_MAIL, CHANNEL_PING };
+
+enum job { JOB_NONE, JOB_STORED, JOB_LOOSE, JOB_TEST, JOB_RESEND, JOB_PING };
+
+struct channel {
+	struct outbox_channel id;
+	enum channel_kind kind;
+	const struct config_notify *notify;
+	size_t number; /* of its bit in a batch */
+
+	enum job job; /* under way */
+	struct transfer *transfer;
+	struct command *command;
+	struct outbox_item item; /* JOB_STORED, and its id */
+	char id_text[ALERT_MESSAGE_ID_MAX];
+	struct batch *loose; /* JOB_LOOSE */
+	uint64_t test;	     /* JOB_TEST */
+
+	uint64_t next_ns; /* of loose messages, the ping or sending again; monotonic */
+	uint64_t resend_ns;
+	uint64_t hold_ns; /* the file failed: not before */
+	unsigned tries;	  /* of the ping or a loose message, in a row */
+	uint64_t tests_done;
+	bool is_failing;
+	struct channel_status status;
+};
+
+struct delivery {
+	struct delivery_options options;
+	char host[65], sender[80], page_url[256], path[600];
+	pthread_t thread;
+	bool is_running; /* the thread was started */
+
+	/* What crosses. */
+	pthread_mutex_t mutex; /* held for a few pointers only */
+	struct batch *given, **given_end;
+	size_t given_count; /* with those that are not stored yet */
+	uint64_t test;	    /* number of the last one asked for */
+	char test_name[CONFIG_NAME_MAX + 8];
+	_Atomic uint64_t alive_until_ns;
+	_Atomic bool is_stopping;
+	CURLM *multi; /* curl_multi_wakeup() from any thread */
+
+	/* The thread's own. */
+	struct outbox *outbox; /* NULL: to be opened again */
+	struct batch *unsaved;
+	uint64_t save_next_ns;
+	bool is_unsaved_told;
+	struct channel *channels;
+	size_t channel_count;		  /* those for messages come first */
+	struct outbox_channel *addresses; /* of those */
+	size_t address_count;
+	struct alert_message *scratch;
+};
+
+/* delivery_channel.c: begin what an idle channel has to do now; false: nothing. */
+bool channel_begin(struct delivery *delivery, struct channel *channel);
+/* What came of what is under way. */
+void channel_end(struct delivery *delivery, struct channel *channel, const struct attempt *attempt);
+/* Stop what is under way; it was no try. */
+void channel_cancel(struct channel *channel);
+/* When it is to be looked at again; monotonic. */
+uint64_t channel_due_ns(struct delivery *delivery, struct channel *channel);
+void channel_publish(struct delivery *delivery, struct channel *channel);
+
+/* delivery.c */
+void delivery_event(struct delivery *delivery, enum event_severity severity, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* delivery_send.c: start to send; 0, or -errno with what is wrong in @why (ATTEMPT_TEXT_MAX). */
+int channel_send(
+	struct delivery *delivery, struct channel *channel, const struct alert_message *message, char *why);
+int channel_ping(struct delivery *delivery, struct channel *channel, char *why);
+
+#endif

@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "alert/outbox.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-id128.h>
+
+#include "alert/outbox_row.h"
+#include "base/text.h"
+
+#define SCHEMA_VERSION	1
+#define APPLICATION_ID	0x6473616c /* "dsal" */
+#define BUSY_TIMEOUT_MS 1000
+#define KEEP_DONE_MS	(30 * 86400000LL)
+#define EPISODES_KEPT	20000
+
+#define TEXT_OF(x)  #x
+#define VALUE_OF(x) TEXT_OF(x)
+
+static const char schema[] =
+	"CREATE TABLE alerts (" OUTBOX_ROW_COLUMNS ", PRIMARY KEY (drive, alert, since_ms)) STRICT;"
+	"CREATE INDEX alerts_time ON alerts (since_ms);"
+	"CREATE TABLE messages (message INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,"
+	" t_ms INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE entries (message INTEGER NOT NULL REFERENCES messages (message), entry INTEGER NOT "
+	"NULL,"
+	" note TEXT NOT NULL, " OUTBOX_ROW_COLUMNS ", PRIMARY KEY (message, entry)) STRICT;"
+	"CREATE TABLE deliveries (message INTEGER NOT NULL REFERENCES messages (message), name TEXT NOT NULL,"
+	" kind TEXT NOT NULL, state TEXT NOT NULL, refused INTEGER NOT NULL, tries INTEGER NOT NULL,"
+	" next_ms INTEGER NOT NULL, last_ms INTEGER, result TEXT, PRIMARY KEY (message, name, kind)) STRICT;"
+	"CREATE INDEX deliveries_waiting ON deliveries (name, kind, state, message);"
+	"PRAGMA application_id = " VALUE_OF(APPLICATION_ID) ";"
+							    "PRAGMA user_version = " VALUE_OF(
+								    SCHEMA_VERSION) ";";
+
+static const char settings[] =
+	"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
+	"PRAGMA journal_size_limit = 4194304;";
+
+static const char *const state_names[] = { "waiting", "delivered", "given-up" };
+
+struct outbox {
+	sqlite3 *db;
+	char error[OUTBOX_WHY_MAX];
+};
+
+const char *outbox_error(const struct outbox *outbox)
+{
+	return outbox->error;
+}
+
+static int fail(struct outbox *outbox, int sqlite_rc)
+{
+	(void)snprintf(outbox->error, sizeof(outbox->error), "%s",
+		outbox->db ? sqlite3_errmsg(outbox->db) : sqlite3_errstr(sqlite_rc));
+	switch (sqlite_rc & 0xff) {
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return -EBADMSG;
+	default:
+		return -EIO;
+	}
+}
+
+static int execute(struct outbox *outbox, const char *sql)
+{
+	int rc = sqlite3_exec(outbox->db, sql, NULL, NULL, NULL);
+
+	return rc == SQLITE_OK ? 0 : fail(outbox, rc);
+}
+
+static int prepare(struct outbox *outbox, const char *sql, sqlite3_stmt **out)
+{
+	int rc = sqlite3_prepare_v2(outbox->db, sql, -1, out, NULL);
+
+	return rc == SQLITE_OK ? 0 : fail(outbox, rc);
+}
+
+/* Step a statement without rows and let it go. */
+static int finish(struct outbox *outbox, sqlite3_stmt *statement)
+{
+	int rc = sqlite3_step(statement);
+
+	rc = rc == SQLITE_DONE ? 0 : fail(outbox, rc);
+	(void)sqlite3_finalize(statement);
+	return rc;
+}
+
+/* The first column of the only row. */
+static int read_number(struct outbox *outbox, const char *sql, int64_t *out)
+{
+	sqlite3_stmt *statement;
+	int rc = prepare(outbox, sql, &statement);
+
+	if (rc < 0)
+		return rc;
+	rc = sqlite3_step(statement);
+	if (rc == SQLITE_ROW)
+		*out = sqlite3_column_int64(statement, 0);
+	rc = rc == SQLITE_ROW ? 0 : fail(outbox, rc);
+	(void)sqlite3_finalize(statement);
+	return rc;
+}
+
+static int check_schema(struct outbox *outbox, bool read_only)
+{
+	int64_t version = 0, application = 0, tables = 0;
+	int rc = read_number(outbox, "PRAGMA user_version", &version);
+
+	if (rc == 0)
+		rc = read_number(outbox, "PRAGMA application_id", &application);
+	if (rc == 0)
+		rc = read_number(outbox, "SELECT count(*) FROM sqlite_schema", &tables);
+	if (rc < 0)
+		return rc;
+	if (application == APPLICATION_ID && version == SCHEMA_VERSION)
+		return 0;
+	if (application == APPLICATION_ID) {
+		(void)snprintf(outbox->error, sizeof(outbox->error),
+			"the file has schema %lld, newer than this program's %d", (long long)version,
+			SCHEMA_VERSION);
+		return -EPROTO;
+	}
+	if (tables || application || read_only) {
+		text_copy(outbox->error, sizeof(outbox->error), "the file is none of drivesoak's alerts");
+		return -EBADMSG;
+	}
+	rc = execute(outbox, "BEGIN IMMEDIATE");
+	if (rc == 0)
+		rc = execute(outbox, schema);
+	return rc == 0 ? execute(outbox, "COMMIT") : rc;
+}
+
+int outbox_open(const char *path, bool read_only, struct outbox **out, char *why)
+{
+	const int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+	struct outbox *outbox = calloc(1, sizeof(*outbox));
+	int rc;
+
+	if (!outbox) {
+		(void)snprintf(why, OUTBOX_WHY_MAX, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	rc = sqlite3_open_v2(path, &outbox->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+	rc = rc == SQLITE_OK ? 0 : fail(outbox, rc);
+	if (rc == 0) {
+		(void)sqlite3_busy_timeout(outbox->db, BUSY_TIMEOUT_MS);
+		rc = check_schema(outbox, read_only);
+	}
+	if (rc == 0 && !read_only)
+		rc = execute(outbox, settings);
+	if (rc < 0) {
+		(void)snprintf(why, OUTBOX_WHY_MAX, "%s", outbox->error);
+		outbox_close(outbox);
+		return rc;
+	}
+	*out = outbox;
+	return 0;
+}
+
+void outbox_close(struct outbox *outbox)
+{
+	if (!outbox)
+		return;
+	(void)sqlite3_close(outbox->db);
+	free(outbox);
+}
+
+static int put_alert(struct outbox *outbox, const struct alert *alert)
+{
+	sqlite3_stmt *statement;
+	int rc;
+
+	/* A mute alone, of what never fired: it has no episode; it is the row of time 0. */
+	rc = prepare(outbox, "INSERT OR REPLACE INTO alerts VALUES (" OUTBOX_ROW_MARKS ")", &statement);
+	if (rc < 0)
+		return rc;
+	outbox_row_bind(statement, 1, alert);
+	return finish(outbox, statement);
+}
+
+static int put_message(struct outbox *outbox, struct alert_message *message, int64_t *number)
+{
+	sqlite3_stmt *statement;
+	sd_id128_t id;
+	int rc;
+
+	if (!message->id[0]) {
+		if (sd_id128_randomize(&id) < 0)
+			return -EIO;
+		(void)snprintf(
+			message->id, sizeof(message->id), SD_ID128_FORMAT_STR, SD_ID128_FORMAT_VAL(id));
+	}
+	rc = prepare(outbox, "INSERT INTO messages (id, t_ms) VALUES (?, ?)", &statement);
+	if (rc < 0)
+		return rc;
+	(void)sqlite3_bind_text(statement, 1, message->id, -1, SQLITE_STATIC);
+	(void)sqlite3_bind_int64(statement, 2, message->t_ms);
+	rc = finish(outbox, statement);
+	*number = sqlite3_last_insert_rowid(outbox->db);
+	for (size_t i = 0; rc == 0 && i < message->count; i++) {
+		rc = prepare(
+			outbox, "INSERT INTO entries VALUES (?, ?, ?, " OUTBOX_ROW_MARKS ")", &statement);
+		if (rc < 0)
+			break;
+		(void)sqlite3_bind_int64(statement, 1, *number);
+		(void)sqlite3_bind_int64(statement, 2, (int64_t)i);
+		(void)sqlite3_bind_text(
+			statement, 3, alert_note_name(message->entries[i].note), -1, SQLITE_STATIC);
+		outbox_row_bind(statement, 4, &message->entries[i].alert);
+		rc = finish(outbox, statement);
+	}
+	return rc;
+}
+
+static int put_delivery(
+	struct outbox *outbox, const struct outbox_channel *channel, int64_t message, bool is_done)
+{
+	sqlite3_stmt *statement;
+	int rc = prepare(
+		outbox, "INSERT INTO deliveries VALUES (?, ?, ?, ?, 0, 0, 0, NULL, NULL)", &statement);
+
+	if (rc < 0)
+		return rc;
+	(void)sqlite3_bind_int64(statement, 1, message);
+	(void)sqlite3_bind_text(statement, 2, channel->name, -1, SQLITE_STATIC);
+	(void)sqlite3_bind_text(statement, 3, channel->kind, -1, SQLITE_STATIC);
+	(void)sqlite3_bind_text(
+		statement, 4, state_names[is_done ? OUTBOX_DELIVERED : OUTBOX_WAITING], -1, SQLITE_STATIC);
+	return finish(outbox, statement);
+}
+
+int outbox_put(struct outbox *outbox, const struct alert *alerts, size_t alert_count,
+	struct alert_message *message, const struct outbox_channel *channels, size_t channel_count,
+	uint64_t done)
+{
+	int64_t number = 0;
+	int rc = execute(outbox, "BEGIN IMMEDIATE");
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; rc == 0 && i < alert_count; i++)
+		rc = put_alert(outbox, &alerts[i]);
+	if (rc == 0 && message)
+		rc = put_message(outbox, message, &number);
+	for (size_t i = 0; rc == 0 && message && i < channel_count; i++)
+		rc = put_delivery(outbox, &channels[i], number, done >> i & 1);
+	if (rc == 0)
+		rc = execute(outbox, "COMMIT");
+	if (rc < 0)
+		(void)sqlite3_exec(outbox->db, "ROLLBACK", NULL, NULL, NULL);
+	return rc;
+}
+
+static void bind_channel(sqlite3_stmt *statement, const struct outbox_channel *channel)
+{
+	(void)sqlite3_bind_text(statement, 1, channel->name, -1, SQLITE_STATIC);
+	(void)sqlite3_bind_text(statement, 2, channel->kind, -1, SQLITE_STATIC);
+}
+
+int outbox_next(
+	struct outbox *outbox, const struct outbox_channel *channel, int64_t now_ms, struct outbox_item *out)
+{
+	sqlite3_stmt *statement;
+	int rc = prepare(outbox,
+		"SELECT message, t_ms, tries, next_ms FROM deliveries JOIN messages USING (message)"
+		" WHERE name = ?1 AND kind = ?2 AND state = 'waiting' ORDER BY (refused AND next_ms > ?3),"
+		" CASE WHEN refused AND next_ms > ?3 THEN next_ms ELSE message END LIMIT 1",
+		&statement);
+
+	if (rc < 0)
+		return rc;
+	bind_channel(statement, channel);
+	(void)sqlite3_bind_int64(statement, 3, now_ms);
+	rc = sqlite3_step(statement);
+	if (rc == SQLITE_ROW)
+		*out = (struct outbox_item){
+			.message = sqlite3_column_int64(statement, 0),
+			.t_ms = sqlite3_column_int64(statement, 1),
+			.tries = (unsigned)sqlite3_column_int64(statement, 2),
+			.next_ms = sqlite3_column_int64(statement, 3),
+		};
+	rc = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? -ENOENT : fail(outbox, rc);
+	(void)sqlite3_finalize(statement);
+	return rc;
+}
+
+static int get_entries(struct outbox *outbox, int64_t message, struct alert_message *out)
+{
+	sqlite3_stmt *statement;
+	int rc = prepare(outbox, "SELECT * FROM entries WHERE message = ? ORDER BY entry", &statement);
+
+	if (rc < 0)
+		return rc;
+	(void)sqlite3_bind_int64(statement, 1, message);
+	while ((rc = sqlite3_step(statement)) == SQLITE_ROW && out->count < ALERTS_MESSAGE_MAX) {
+		struct alert_entry *entry = &out->entries[out->count];
+
+		if (!alert_note_parse((const char *)sqlite3_column_text(statement, 2), &entry->note) ||
+			!outbox_row_read(statement, 3, &entry->alert))
+			continue; /* of a newer program: what this one does not know it can't tell */
+		out->count++;
+	}
+	rc = rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : fail(outbox, rc);
+	(void)sqlite3_finalize(statement);
+	return rc;
+}
+
+int outbox_get_message(struct outbox *outbox, int64_t message, struct alert_message *out)
+{
+	sqlite3_stmt *statement;
+	int rc = prepare(outbox, "SELECT id, t_ms FROM messages WHERE message = ?", &statement);
+
+	if (rc < 0)
+		return rc;
+	(void)sqlite3_bind_int64(statement, 1, message);
+	rc = sqlite3_step(statement);
+	out->count = 0;
+	if (rc == SQLITE_ROW) {
+		text_copy(out->id, sizeof(out->id), (const char *)sqlite3_column_text(statement, 0));
+		out->t_ms = sqlite3_column_int64(statement, 1);
+	}
+	rc = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? -ENOENT : fail(outbox, rc);
+	(void)sqlite3_finalize(statement);
+	return rc == 0 ? get_entries(outbox, message, out) : rc;
+}
+
+int outbox_note(struct outbox *outbox, const struct outbox_channel *channel, int64_t message,
+	const struct outbox_result *result)
+{
+	sqlite3_stmt *statement;
+	int rc = prepare(outbox,
+		"UPDATE deliveries SET state = ?4, refused = ?5, tries = ?6, next_ms = ?7, last_ms = ?8, "
+		"result = ?9"
+		" WHERE name = ?1 AND kind = ?2 AND message = ?3",
+		&statement);
+
+	if (rc < 0)
+		return rc;
+	bind_channel(statement, channel);
+	(void)sqlite3_bind_int64(statement, 3, message);
+	(void)sqlite3_bind_text(statement, 4, state_names[result->state], -1, SQLITE_STATIC);
+	(void)sqlite3_bind_int64(statement, 5, result->is_refused);
+	(void)sqlite3_bind_int64(statement, 6, result->tries);
+	(void)sqlite3_bind_int64(statement, 7, result->next_ms);
+	(void)sqlite3_bind_int64(statement, 8, result->t_ms);
+	(void)sqlite3_bind_text(statement, 9, result->text, -1, SQLITE_STATIC);
+	return finish(outbox, statement);
+}
+
+static int get_last(struct outbox *outbox, const struct outbox_channel *channel, struct outbox_queue *out)
+{
+	sqlite3_stmt *statement;
+	int rc = prepare(outbox,
+		"SELECT last_ms, state, result FROM deliveries WHERE name = ?1 AND kind = ?2 AND last_ms IS "
+		"NOT NULL"
+		" ORDER BY last_ms DESC LIMIT 1",
+		&statement);
+
+	if (rc < 0)
+		return rc;
+	bind_channel(statement, channel);
+	rc = sqlite3_step(statement);
+	if (rc == SQLITE_ROW) {
+		const char *state = (const char *)sqlite3_column_text(statement, 1);
+
+		out->last_ms = sqlite3_column_int64(statement, 0);
+		for (size_t i = 0; i < sizeof(state_names) / sizeof(state_names[0]); i++)
+			if (strcmp(state_names[i], state) == 0)
+				out->last_state = (enum outbox_state)i;
+		text_copy(out->last_text, sizeof(out->last_text),
+			sqlite3_column_type(statement, 2) == SQLITE_NULL
+				? ""
+				: (const char *)sqlite3_column_text(statement, 2));
+	}
+	rc = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : fail(outbox, rc);
+	(void)sqlite3_finalize(statement);
+	return rc;
+}
+
+int outbox_get_queue(struct outbox *outbox, const struct outbox_channel *channel, struct outbox_queue *out)
+{
+	sqlite3_stmt *statement;
+	int rc = prepare(outbox,
+		"SELECT count(*), coalesce(max(tries), 0) FROM deliveries"
+		" WHERE name = ?1 AND kind = ?2 AND state = 'waiting'",
+		&statement);
+
+	*out = (struct outbox_queue){ .last_ms = INT64_MIN };
+	if (rc < 0)
+		return rc;
+	bind_channel(statement, channel);
+	rc = sqlite3_step(statement);
+	if (rc == SQLITE_ROW) {
+		out->queued = (uint64_t)sqlite3_column_int64(statement, 0);
+		out->tries = (unsigned)sqlite3_column_int64(statement, 1);
+	}
+	rc = rc == SQLITE_ROW ? 0 : fail(outbox, rc);
+	(void)sqlite3_finalize(statement);
+	return rc == 0 ? get_last(outbox, channel, out) : rc;
+}
+
+/* Those of the channels stay; each other one is given up. */
+static int give_up_strangers(
+	struct outbox *outbox, const struct outbox_channel *channels, size_t count, uint64_t *lost)
+{
+	sqlite3_stmt *statement;
+	struct text sql = TEXT_INIT;
+	int rc;
+
+	text_add(&sql, "UPDATE deliveries SET state = 'given-up', result = 'the channel is no longer in the "
+		       "configuration' WHERE state = 'waiting' AND (name, kind) NOT IN (VALUES ('', '')");
+	for (size_t i = 0; i < count; i++)
+		text_add(&sql, ", (?, ?)");
+	text_add(&sql, ")");
+	rc = text_error(&sql);
+	if (rc == 0)
+		rc = prepare(outbox, text_string(&sql), &statement);
+	text_fini(&sql);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < count; i++) {
+		(void)sqlite3_bind_text(statement, (int)(2 * i + 1), channels[i].name, -1, SQLITE_STATIC);
+		(void)sqlite3_bind_text(statement, (int)(2 * i + 2), channels[i].kind, -1, SQLITE_STATIC);
+	}
+	rc = finish(outbox, statement);
+	if (rc == 0)
+		*lost = (uint64_t)sqlite3_changes64(outbox->db);
+	return rc;
+}
+
+/* Messages that are long done, and the oldest episodes beyond the most that are kept. */
+static int clear_up(struct outbox *outbox, int64_t now_ms)
+{
+	char sql[512];
+
+	(void)snprintf(sql, sizeof(sql),
+		"CREATE TEMP TABLE done AS SELECT message FROM messages WHERE t_ms < %lld AND message NOT IN"
+		" (SELECT message FROM deliveries WHERE state = 'waiting');"
+		"DELETE FROM deliveries WHERE message IN (SELECT message FROM done);"
+		"DELETE FROM entries WHERE message IN (SELECT message FROM done);"
+		"DELETE FROM messages WHERE message IN (SELECT message FROM done);"
+		"DROP TABLE done;"
+		"DELETE FROM alerts WHERE until_ms IS NOT NULL AND since_ms <"
+		" (SELECT since_ms FROM alerts ORDER BY since_ms DESC LIMIT 1 OFFSET " VALUE_OF(
+			EPISODES_KEPT) ");",
+		(long long)(now_ms - KEEP_DONE_MS));
+	return execute(outbox, sql);
+}
+
+int outbox_begin(struct outbox *outbox, const struct outbox_channel *channels, size_t count, int64_t now_ms,
+	uint64_t *lost)
+{
+	int rc = execute(outbox, "BEGIN IMMEDIATE");
+
+	if (rc < 0)
+		return rc;
+	rc = give_up_strangers(outbox, channels, count, lost);
+	if (rc == 0)
+		rc = execute(outbox, "UPDATE deliveries SET next_ms = 0 WHERE state = 'waiting'");
+	if (rc == 0)
+		rc = clear_up(outbox, now_ms);
+	if (rc == 0)
+		rc = execute(outbox, "COMMIT");
+	if (rc < 0)
+		(void)sqlite3_exec(outbox->db, "ROLLBACK", NULL, NULL, NULL);
+	return rc;
+}
+
+/* @limit is the parameter ?1 where @sql has one. */
+static int walk(struct outbox *outbox, const char *sql, size_t limit,
+	int (*each)(const struct alert *alert, void *arg), void *arg)
+{
+	sqlite3_stmt *statement;
+	struct alert alert;
+	int rc = prepare(outbox, sql, &statement), answer = 0;
+
+	if (rc < 0)
+		return rc;
+	(void)sqlite3_bind_int64(statement, 1, (int64_t)limit);
+	while (answer == 0 && (rc = sqlite3_step(statement)) == SQLITE_ROW)
+		if (outbox_row_read(statement, 0, &alert))
+			answer = each(&alert, arg);
+	if (answer == 0 && rc != SQLITE_DONE)
+		answer = fail(outbox, rc);
+	(void)sqlite3_finalize(statement);
+	return answer;
+}
+
+int outbox_each_last(struct outbox *outbox, int (*each)(const struct alert *alert, void *arg), void *arg)
+{
+	return walk(outbox,
+		"SELECT * FROM alerts AS a WHERE since_ms = (SELECT max(since_ms) FROM alerts AS b"
+		" WHERE b.drive = a.drive AND b.alert = a.alert)",
+		0, each, arg);
+}
+
+int outbox_each_firing(struct outbox *outbox, int (*each)(const struct alert *alert, void *arg), void *arg)
+{
+	return walk(outbox, "SELECT * FROM alerts WHERE firing AND told ORDER BY since_ms, drive, alert", 0,
+		each, arg);
+}
+
+int outbox_each_episode(
+	struct outbox *outbox, size_t limit, int (*each)(const struct alert *alert, void *arg), void *arg)
+{
+	return walk(outbox,
+		"SELECT * FROM alerts WHERE since_ms > 0 ORDER BY since_ms DESC, drive, alert LIMIT ?1",
+		limit, each, arg);
+}

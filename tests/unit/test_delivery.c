@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The delivery thread with programs and a receiver of our own: retries, deadlines, and that no channel holds another. */
+#include "unit.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "alert/delivery.h"
+#include "alert/outbox.h"
+#include "alert_fixture.h"
+#include "base/clock.h"
+#include "base/text.h"
+
+static char empty[] = "", ops[] = "ops", slow_name[] = "slow";
+static struct config_notify notifies[2];
+static struct config config = { .notifies = notifies };
+static struct alert_board *board;
+static struct delivery *delivery;
+static char script[200], log_path[200], url[64];
+static struct alert_message scratch;
+static uint64_t request_ns;
+static char *argv_ops[] = { script };
+
+static int set_up(void **state)
+{
+	assert_int_equal(alert_set_up(state), 0);
+	for (size_t i = 0; i < 2; i++)
+		notifies[i] = (struct config_notify){ .name = i ? slow_name : ops,
+			.webhook = empty,
+			.mail_to = empty,
+			.mail_from = empty,
+			.smtp = empty,
+			.ping = empty,
+			.ping_interval_ns = 100 * NS_PER_MS };
+	config.notify_count = 0;
+	request_ns = NS_PER_S;
+	text_copy(script, sizeof(script), alert_path("program"));
+	text_copy(log_path, sizeof(log_path), alert_path("log"));
+	return 0;
+}
+
+static void start(void)
+{
+	static char folder[200];
+	const struct delivery_options options = {
+		.config = &config,
+		.state_directory = folder,
+		.board = board,
+		.pause_first_ns = 50 * NS_PER_MS,
+		.pause_most_ns = 400 * NS_PER_MS,
+		.request_ns = request_ns,
+		.connect_ns = NS_PER_S,
+		.command_ns = NS_PER_S,
+	};
+	char why[DELIVERY_WHY_MAX];
+
+	text_copy(folder, sizeof(folder), alert_path(""));
+	if (delivery_new(&options, &delivery, why) < 0)
+		fail_msg("%s", why);
+	assert_int_equal(delivery_start(delivery), 0);
+}
+
+static void begin(void)
+{
+	assert_int_equal(alert_board_new(0, delivery_count_channels(&config), &board), 0);
+	start();
+}
+
+static void stop(void)
+{
+	assert_true(delivery_stop(delivery, 5 * NS_PER_S));
+	delivery = NULL;
+}
+
+static int tear_down(void **state)
+{
+	if (delivery)
+		stop();
+	alert_board_free(board);
+	board = NULL;
+	return alert_tear_down(state);
+}
+
+/* A program of the config: @body runs in a shell of its own. */
+static void make_program(const char *body)
+{
+	FILE *file = fopen(script, "w");
+
+	assert_non_null(file);
+	(void)fprintf(file, "#!/bin/sh\nlog='%s'\n%s\n", log_path, body);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(chmod(script, 0700), 0);
+	notifies[0].command = (struct config_strings){ argv_ops, 1 };
+}
+
+static void put(const char *drive)
+{
+	static struct alert_message message;
+	struct alert alert = alert_fixture(drive, ALERT_COLLAPSE);
+
+	alert.is_told = true;
+	alert_fixture_message(&message, ALERT_RAISED, &alert);
+	message.t_ms = clock_wall_ms();
+	assert_true(delivery_put(delivery, &alert, 1, &message));
+}
+
+static void sleep_ms(unsigned ms)
+{
+	const struct timespec pause = { ms / 1000, (long)(ms % 1000) * 1000000 };
+
+	(void)nanosleep(&pause, NULL);
+}
+
+static const char *log_text(void)
+{
+	static char bytes[8192];
+	FILE *file = fopen(log_path, "r");
+	size_t length = file ? fread(bytes, 1, sizeof(bytes) - 1, file) : 0;
+
+	bytes[length] = '\0';
+	if (file)
+		(void)fclose(file);
+	return bytes;
+}
+
+static unsigned log_lines(void)
+{
+	unsigned count = 0;
+
+	for (const char *c = log_text(); *c; c++)
+		count += *c == '\n';
+	return count;
+}
+
+static struct channel_status status_of(size_t channel)
+{
+	struct channel_status status;
+
+	alert_board_get_channel(board, channel, &status);
+	return status;
+}
+
+#define WAIT_FOR(condition)                                                                                  \
+	do {                                                                                                 \
+		for (int tries_ = 0; !(condition); tries_++) {                                               \
+			if (tries_ == 1000)                                                                  \
+				fail_msg("waited 10 s for %s", #condition);                                  \
+			sleep_ms(10);                                                                        \
+		}                                                                                            \
+	} while (0)
+
+static void test_a_program_gets_the_message(void **state)
+{
+	(void)state;
+	make_program("echo \"$DRIVESOAK_DRIVE $DRIVESOAK_ALERT $(head -c 9)\" >>\"$log\"; echo fine");
+	config.notify_count = 1;
+	begin();
+	put("evo");
+	WAIT_FOR(status_of(0).last_ms != INT64_MIN);
+	assert_string_equal(log_text(), "evo collapse drivesoak\n");
+	assert_string_equal(status_of(0).result, "exit 0: fine ");
+	assert_int_equal(status_of(0).queued, 0);
+	assert_false(status_of(0).is_failing);
+}
+
+static void test_a_failure_is_tried_again_in_order_until_it_is_delivered(void **state)
+{
+	(void)state;
+	make_program(
+		"test -e \"$log.up\" || exit 7; echo \"$DRIVESOAK_DRIVE $DRIVESOAK_MESSAGE_ID\" >>\"$log\"");
+	config.notify_count = 1;
+	begin();
+	put("first");
+	put("second");
+	WAIT_FOR(status_of(0).is_failing && status_of(0).queued == 2);
+	assert_string_equal(status_of(0).result, "exit 7");
+	assert_int_equal(log_lines(), 0);
+	assert_int_equal(close(creat(alert_path("log.up"), 0600)), 0);
+	WAIT_FOR(log_lines() == 2 && status_of(0).queued == 0);
+	assert_ptr_equal(strstr(log_text(), "first "), log_text());
+	assert_non_null(strstr(log_text(), "\nsecond "));
+	assert_false(status_of(0).is_failing);
+	sleep_ms(300);
+	assert_int_equal(log_lines(), 2);
+}
+
+static void test_what_waits_survives_the_end(void **state)
+{
+	(void)state;
+	make_program("test -e \"$log.up\" || exit 7; echo \"$DRIVESOAK_DRIVE\" >>\"$log\"");
+	config.notify_count = 1;
+	begin();
+	put("evo");
+	WAIT_FOR(status_of(0).is_failing);
+	stop();
+	assert_int_equal(close(creat(alert_path("log.up"), 0600)), 0);
+	start();
+	WAIT_FOR(log_lines() == 1);
+	assert_string_equal(log_text(), "evo\n");
+	WAIT_FOR(status_of(0).queued == 0);
+}
+
+static void test_a_program_that_does_not_end_is_killed_with_its_children(void **state)
+{
+	uint64_t from_ns = clock_mono_ns();
+
+	(void)state;
+	make_program("test -e \"$log\" && exit 0; sleep 600 & echo $! >\"$log\"; yes; ");
+	config.notify_count = 1;
+	begin();
+	put("evo");
+	WAIT_FOR(status_of(0).last_ms != INT64_MIN);
+	assert_in_range((clock_mono_ns() - from_ns) / NS_PER_MS, 900, 4000);
+	assert_int_equal(strncmp(status_of(0).result, "did not end within 1 s: killed: y", 33), 0);
+	{
+		char path[64];
+
+		(void)snprintf(path, sizeof(path), "/proc/%d/cmdline", atoi(log_text()));
+		/* The child was in its group. */
+		WAIT_FOR(access(path, F_OK) < 0 || ({
+			FILE *file = fopen(path, "r");
+			int first = file ? fgetc(file) : EOF;
+
+			if (file)
+				(void)fclose(file);
+			first == EOF; /* a zombie has none */
+		}));
+	}
+	WAIT_FOR(status_of(0).queued == 0); /* the next try ended well */
+}
+
+static void test_a_program_that_is_not_there(void **state)
+{
+	(void)state;
+	notifies[0].command = (struct config_strings){ argv_ops, 1 };
+	config.notify_count = 1;
+	begin();
+	put("evo");
+	WAIT_FOR(status_of(0).is_failing);
+	assert_non_null(strstr(status_of(0).result, "No such file or directory"));
+	assert_int_equal(status_of(0).queued, 1);
+}
+
+/* A receiver: it answers each connection with @answer; an empty one never. */
+struct receiver {
+	int fd;
+	pthread_t thread;
+	const char *_Atomic answer;
+	atomic_uint requests;
+	char last[8192]; /* for the test once requests grew */
+};
+
+static void *receive(void *arg)
+{
+	struct receiver *receiver = arg;
+	int held[64];
+	size_t held_count = 0;
+
+	for (;;) {
+		int fd = accept(receiver->fd, NULL, NULL);
+		const char *answer = atomic_load(&receiver->answer);
+		ssize_t got;
+
+		if (fd < 0)
+			break;
+		if (!*answer) {
+			if (held_count < ARRAY_LEN(held))
+				held[held_count++] = fd;
+			continue;
+		}
+		got = recv(fd, receiver->last, sizeof(receiver->last) - 1, 0);
+		receiver->last[got > 0 ? got : 0] = '\0';
+		(void)send(fd, answer, strlen(answer), MSG_NOSIGNAL);
+		(void)close(fd);
+		atomic_fetch_add(&receiver->requests, 1);
+	}
+	while (held_count)
+		(void)close(held[--held_count]);
+	return NULL;
+}
+
+static void receiver_start(struct receiver *receiver, const char *answer)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t length = sizeof(address);
+
+	receiver->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(receiver->fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(receiver->fd, 16), 0);
+	assert_int_equal(getsockname(receiver->fd, (struct sockaddr *)&address, &length), 0);
+	(void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/hook", ntohs(address.sin_port));
+	atomic_store(&receiver->answer, answer);
+	atomic_store(&receiver->requests, 0);
+	assert_int_equal(pthread_create(&receiver->thread, NULL, receive, receiver), 0);
+}
+
+static void receiver_stop(struct receiver *receiver)
+{
+	(void)shutdown(receiver->fd, SHUT_RDWR);
+	(void)pthread_join(receiver->thread, NULL);
+	(void)close(receiver->fd);
+}
+
+#define ANSWER(status) "HTTP/1.1 " status "\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+static void test_a_receiver_that_never_answers_holds_no_other_channel(void **state)
+{
+	static struct receiver receiver;
+
+	(void)state;
+	request_ns = 4 * NS_PER_S;
+	receiver_start(&receiver, "");
+	make_program("echo \"$DRIVESOAK_DRIVE\" >>\"$log\"");
+	notifies[1].webhook = url;
+	config.notify_count = 2;
+	begin();
+	for (int i = 0; i < 5; i++)
+		put("evo");
+	WAIT_FOR(log_lines() == 5);
+	/* The one try that hangs is not over. */
+	assert_true(status_of(1).last_ms == INT64_MIN);
+	WAIT_FOR(status_of(1).is_failing);
+	assert_int_equal(status_of(1).queued, 5);
+	atomic_store(&receiver.answer, ANSWER("200 OK"));
+	WAIT_FOR(status_of(1).queued == 0);
+	assert_int_equal(atomic_load(&receiver.requests), 5);
+	stop();
+	receiver_stop(&receiver);
+}
+
+static void test_a_refused_message_lets_the_others_pass(void **state)
+{
+	static struct receiver receiver;
+
+	(void)state;
+	receiver_start(&receiver, ANSWER("400 Bad Request"));
+	notifies[0].webhook = url;
+	config.notify_count = 1;
+	begin();
+	put("first");
+	WAIT_FOR(atomic_load(&receiver.requests) >= 1);
+	atomic_store(&receiver.answer, ANSWER("204 No Content"));
+	put("second");
+	WAIT_FOR(status_of(0).queued == 0);
+	assert_false(status_of(0).is_failing); /* it was the message, not the channel */
+	stop();
+	receiver_stop(&receiver);
+	assert_non_null(strstr(receiver.last, "POST /hook HTTP/1.1\r\n"));
+	assert_non_null(strstr(receiver.last, "\r\nX-Drivesoak-Message: "));
+	assert_non_null(strstr(receiver.last, "\r\nContent-Type: application/json\r\n"));
+}
+
+static void test_pings_only_while_samples_come(void **state)
+{
+	static struct receiver receiver;
+	unsigned before;
+
+	(void)state;
+	receiver_start(&receiver, ANSWER("200 OK"));
+	notifies[0].ping = url;
+	config.notify_count = 1;
+	begin();
+	sleep_ms(250);
+	assert_int_equal(atomic_load(&receiver.requests), 0);
+	delivery_note_alive(delivery, 600 * NS_PER_MS);
+	WAIT_FOR(atomic_load(&receiver.requests) >= 3);
+	sleep_ms(800);
+	before = atomic_load(&receiver.requests);
+	assert_in_range(before, 3, 8);
+	sleep_ms(300);
+	assert_int_equal(atomic_load(&receiver.requests), before);
+	stop();
+	receiver_stop(&receiver);
+	assert_ptr_equal(strstr(receiver.last, "GET /hook HTTP/1.1\r\n"), receiver.last);
+}
+
+static void test_a_test_says_how_each_channel_took_it(void **state)
+{
+	static struct receiver receiver;
+	uint64_t test;
+
+	(void)state;
+	receiver_start(&receiver, ANSWER("500 Oops"));
+	make_program("test \"$DRIVESOAK_STATUS\" = test && echo well");
+	notifies[1].webhook = url;
+	config.notify_count = 2;
+	begin();
+	assert_int_equal(delivery_test(delivery, "nobody"), 0);
+	test = delivery_test(delivery, "");
+	assert_int_not_equal(test, 0);
+	WAIT_FOR(status_of(0).test == test && status_of(1).test == test);
+	assert_true(status_of(0).is_test_ok);
+	assert_string_equal(status_of(0).test_result, "exit 0: well ");
+	assert_false(status_of(1).is_test_ok);
+	assert_string_equal(status_of(1).test_result, "HTTP 500");
+	/* Tried once, and nothing of it waits. */
+	sleep_ms(200);
+	assert_int_equal(atomic_load(&receiver.requests), 1);
+	assert_int_equal(status_of(1).queued, 0);
+	test = delivery_test(delivery, "slow");
+	WAIT_FOR(status_of(1).test == test);
+	assert_true(status_of(0).test < test);
+	stop();
+	receiver_stop(&receiver);
+}
+
+static void test_a_damaged_file_is_put_aside(void **state)
+{
+	FILE *file = fopen(alert_path(OUTBOX_FILE), "w");
+
+	(void)state;
+	assert_non_null(file);
+	for (int i = 0; i < 1000; i++)
+		(void)fputs("garbage ", file);
+	(void)fclose(file);
+	make_program("echo \"$DRIVESOAK_DRIVE\" >>\"$log\"");
+	config.notify_count = 1;
+	begin();
+	put("evo");
+	WAIT_FOR(log_lines() == 1);
+	assert_int_equal(access(alert_path(OUTBOX_FILE ".damaged"), F_OK), 0);
+}
+
+static void test_a_file_that_cannot_be_written_holds_no_message(void **state)
+{
+	struct outbox_queue queue;
+	char why[OUTBOX_WHY_MAX];
+	struct outbox *outbox;
+	sqlite3 *lock;
+
+	(void)state;
+	make_program("echo \"$DRIVESOAK_DRIVE\" >>\"$log\"");
+	config.notify_count = 1;
+	begin();
+	/* Another writer that does not end. */
+	assert_int_equal(sqlite3_open(alert_path(OUTBOX_FILE), &lock), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(lock, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	put("one");
+	put("two");
+	WAIT_FOR(log_lines() == 2);
+	assert_string_equal(log_text(), "one\ntwo\n");
+	assert_int_equal(sqlite3_exec(lock, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+	(void)sqlite3_close(lock);
+	/* Then it is stored, as delivered. */
+	stop();
+	assert_int_equal(outbox_open(alert_path(OUTBOX_FILE), true, &outbox, why), 0);
+	assert_int_equal(outbox_get_queue(outbox, &(struct outbox_channel){ "ops", "command" }, &queue), 0);
+	assert_int_equal(queue.queued, 0);
+	assert_int_equal(outbox_get_message(outbox, 2, &scratch), 0);
+	outbox_close(outbox);
+	assert_int_equal(log_lines(), 2);
+}
+
+int main(void)
+{
+#define CASE(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+	static const struct CMUnitTest tests[] = {
+		CASE(test_a_program_gets_the_message),
+		CASE(test_a_failure_is_tried_again_in_order_until_it_is_delivered),
+		CASE(test_what_waits_survives_the_end),
+		CASE(test_a_program_that_does_not_end_is_killed_with_its_children),
+		CASE(test_a_program_that_is_not_there),
+		CASE(test_a_receiver_that_never_answers_holds_no_other_channel),
+		CASE(test_a_refused_message_lets_the_others_pass),
+		CASE(test_pings_only_while_samples_come),
+		CASE(test_a_test_says_how_each_channel_took_it),
+		CASE(test_a_damaged_file_is_put_aside),
+		CASE(test_a_file_that_cannot_be_written_holds_no_message),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The file of alerts: what was put is there after a kill at any step, once. */
+#include "unit.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "alert/outbox.h"
+#include "alert_fixture.h"
+
+static const struct outbox_channel channels[] = { { "ops", "webhook" }, { "ops", "mail" } };
+static struct alert_message message;
+
+static struct outbox *open_outbox(void)
+{
+	char why[OUTBOX_WHY_MAX] = "";
+	struct outbox *outbox = NULL;
+	int rc = outbox_open(alert_path(OUTBOX_FILE), false, &outbox, why);
+
+	if (rc < 0)
+		fail_msg("%s", why);
+	return outbox;
+}
+
+static void put(struct outbox *outbox, const char *drive, uint64_t done)
+{
+	struct alert alert = alert_fixture(drive, ALERT_COLLAPSE);
+
+	alert.is_told = true;
+	alert_fixture_message(&message, ALERT_RAISED, &alert);
+	assert_int_equal(outbox_put(outbox, &alert, 1, &message, channels, ARRAY_LEN(channels), done), 0);
+}
+
+static int keep(const struct alert *alert, void *arg)
+{
+	*(struct alert *)arg = *alert;
+	return 1;
+}
+
+static void check_same(const struct alert *got, const struct alert *expected)
+{
+	assert_string_equal(got->drive, expected->drive);
+	assert_int_equal(got->rule, expected->rule);
+	assert_string_equal(got->run, expected->run);
+	assert_string_equal(got->subject.label, expected->subject.label);
+	assert_string_equal(got->subject.model, expected->subject.model);
+	assert_string_equal(got->subject.serial, expected->subject.serial);
+	assert_int_equal(got->is_firing, expected->is_firing);
+	assert_int_equal(got->severity, expected->severity);
+	assert_true(got->since_ms == expected->since_ms);
+	assert_true(got->until_ms == expected->until_ms);
+	assert_true(got->value == expected->value || (isnan(got->value) && isnan(expected->value)));
+	assert_true(got->threshold == expected->threshold ||
+		    (isnan(got->threshold) && isnan(expected->threshold)));
+	assert_string_equal(got->text, expected->text);
+	assert_string_equal(got->cause, expected->cause);
+	assert_string_equal(got->evidence, expected->evidence);
+	assert_true(got->muted_until_ms == expected->muted_until_ms);
+	assert_int_equal(got->is_told, expected->is_told);
+	assert_int_equal(got->owes_end, expected->owes_end);
+	assert_int_equal(got->told_severity, expected->told_severity);
+	assert_true(got->raised_ms == expected->raised_ms);
+	assert_true(got->told_ms == expected->told_ms);
+	assert_int_equal(got->repeats, expected->repeats);
+	assert_int_equal(got->untold, expected->untold);
+}
+
+static void test_what_was_put_comes_back(void **state)
+{
+	struct alert alert = alert_fixture("evo", ALERT_SAW_TOOTH), got;
+	struct outbox *outbox = open_outbox();
+	struct outbox_item item;
+
+	(void)state;
+	alert.told_severity = EVENT_WARNING;
+	alert.owes_end = true;
+	alert.raised_ms = T0 + 1;
+	alert.told_ms = T0 + 2;
+	alert.muted_until_ms = T0 + 3;
+	alert.repeats = 4;
+	alert.untold = 5;
+	alert_fixture_message(&message, ALERT_GRAVER, &alert);
+	message.entries[1] = message.entries[0];
+	message.entries[1].note = ALERT_RESOLVED;
+	message.entries[1].alert.value = NAN;
+	message.entries[1].alert.run[0] = '\0';
+	message.entries[1].alert.until_ms = T0 + 9;
+	message.count = 2;
+	assert_int_equal(outbox_put(outbox, &alert, 1, &message, channels, 2, 0), 0);
+	outbox_close(outbox);
+	outbox = open_outbox();
+	assert_int_equal(outbox_each_last(outbox, keep, &got), 1);
+	check_same(&got, &alert);
+	assert_int_equal(outbox_next(outbox, &channels[0], T0, &item), 0);
+	assert_true(item.t_ms == message.t_ms);
+	assert_int_equal(item.tries, 0);
+	{
+		static struct alert_message read;
+
+		assert_int_equal(outbox_get_message(outbox, item.message, &read), 0);
+		assert_string_equal(read.id, message.id);
+		assert_int_equal(strlen(read.id), 32);
+		assert_int_equal(read.count, 2);
+		assert_int_equal(read.entries[0].note, ALERT_GRAVER);
+		assert_int_equal(read.entries[1].note, ALERT_RESOLVED);
+		check_same(&read.entries[0].alert, &message.entries[0].alert);
+		check_same(&read.entries[1].alert, &message.entries[1].alert);
+	}
+	outbox_close(outbox);
+}
+
+static void note(struct outbox *outbox, size_t channel, int64_t number, enum outbox_state to, bool is_refused,
+	int64_t next_ms)
+{
+	const struct outbox_result result = { .state = to,
+		.is_refused = is_refused,
+		.tries = 1,
+		.t_ms = T0,
+		.next_ms = next_ms,
+		.text = "HTTP 500" };
+
+	assert_int_equal(outbox_note(outbox, &channels[channel], number, &result), 0);
+}
+
+static void test_channels_are_apart_and_in_order(void **state)
+{
+	struct outbox *outbox = open_outbox();
+	struct outbox_item first, item;
+	struct outbox_queue queue;
+
+	(void)state;
+	put(outbox, "one", 0);
+	put(outbox, "two", 1); /* the first channel has it already */
+	put(outbox, "three", 0);
+	assert_int_equal(outbox_next(outbox, &channels[0], T0, &first), 0);
+	/* One that failed keeps its place. */
+	note(outbox, 0, first.message, OUTBOX_WAITING, false, T0 + 5000);
+	assert_int_equal(outbox_next(outbox, &channels[0], T0, &item), 0);
+	assert_true(item.message == first.message);
+	assert_int_equal(item.tries, 1);
+	assert_true(item.next_ms == T0 + 5000);
+	/* One that is refused lets the others pass until its time has come. */
+	note(outbox, 0, first.message, OUTBOX_WAITING, true, T0 + 5000);
+	assert_int_equal(outbox_next(outbox, &channels[0], T0, &item), 0);
+	assert_true(item.message == first.message + 2);
+	assert_int_equal(outbox_next(outbox, &channels[0], T0 + 5000, &item), 0);
+	assert_true(item.message == first.message);
+	assert_int_equal(outbox_get_queue(outbox, &channels[0], &queue), 0);
+	assert_int_equal(queue.queued, 2);
+	assert_int_equal(queue.tries, 1);
+	assert_string_equal(queue.last_text, "HTTP 500");
+	assert_int_equal(outbox_get_queue(outbox, &channels[1], &queue), 0);
+	assert_int_equal(queue.queued, 3);
+	assert_int_equal(queue.tries, 0);
+	assert_true(queue.last_ms == INT64_MIN);
+	note(outbox, 0, first.message, OUTBOX_DELIVERED, false, 0);
+	note(outbox, 0, first.message + 2, OUTBOX_GIVEN_UP, false, 0);
+	assert_int_equal(outbox_next(outbox, &channels[0], T0, &item), -ENOENT);
+	assert_int_equal(outbox_next(outbox, &channels[1], T0, &item), 0);
+	outbox_close(outbox);
+}
+
+static void test_a_start_tries_at_once_and_gives_up_strangers(void **state)
+{
+	struct outbox *outbox = open_outbox();
+	struct outbox_item item;
+	uint64_t lost = 7;
+
+	(void)state;
+	put(outbox, "one", 0);
+	assert_int_equal(outbox_next(outbox, &channels[0], T0, &item), 0);
+	note(outbox, 0, item.message, OUTBOX_WAITING, true, T0 + 900000);
+	assert_int_equal(outbox_begin(outbox, channels, 1, T0, &lost), 0);
+	assert_int_equal(lost, 1);
+	assert_int_equal(outbox_next(outbox, &channels[0], T0, &item), 0);
+	assert_true(item.next_ms == 0);
+	assert_int_equal(outbox_next(outbox, &channels[1], T0, &item), -ENOENT);
+	/* Only what is long done goes. */
+	note(outbox, 0, item.message, OUTBOX_DELIVERED, false, 0);
+	put(outbox, "two", 0);
+	assert_int_equal(outbox_begin(outbox, channels, 2, T0 + 40 * 86400000LL, &lost), 0);
+	assert_int_equal(outbox_get_message(outbox, item.message, &message), -ENOENT);
+	assert_int_equal(outbox_next(outbox, &channels[1], T0, &item), 0);
+	outbox_close(outbox);
+}
+
+static int count(const struct alert *alert, void *arg)
+{
+	(void)alert;
+	++*(int *)arg;
+	return 0;
+}
+
+static void test_episodes(void **state)
+{
+	struct alert first = alert_fixture("evo", ALERT_COLLAPSE), second = first, muted, got;
+	struct outbox *outbox = open_outbox();
+	int episodes = 0, firing = 0;
+
+	(void)state;
+	first.is_firing = false;
+	first.until_ms = T0 + 1000;
+	second.since_ms = T0 + 5000;
+	second.is_told = true;
+	muted = alert_fixture("pro", ALERT_STALL);
+	muted.is_firing = false;
+	muted.since_ms = INT64_MIN;
+	muted.muted_until_ms = T0 + 77;
+	assert_int_equal(outbox_put(outbox, &first, 1, NULL, NULL, 0, 0), 0);
+	assert_int_equal(outbox_put(outbox, &second, 1, NULL, NULL, 0, 0), 0);
+	assert_int_equal(outbox_put(outbox, &second, 1, NULL, NULL, 0, 0), 0); /* the same episode */
+	assert_int_equal(outbox_put(outbox, &muted, 1, NULL, NULL, 0, 0), 0);
+	assert_int_equal(outbox_each_episode(outbox, 10, count, &episodes), 0);
+	assert_int_equal(episodes, 2);
+	assert_int_equal(outbox_each_episode(outbox, 10, keep, &got), 1);
+	check_same(&got, &second);
+	assert_int_equal(outbox_each_firing(outbox, count, &firing), 0);
+	assert_int_equal(firing, 1);
+	episodes = 0;
+	assert_int_equal(outbox_each_last(outbox, count, &episodes), 0);
+	assert_int_equal(episodes, 2);
+	outbox_close(outbox);
+}
+
+static void write_bytes(const char *path, const char *bytes)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, strlen(bytes), file), strlen(bytes));
+	assert_int_equal(fclose(file), 0);
+}
+
+static void test_what_is_no_such_file_is_refused(void **state)
+{
+	char why[OUTBOX_WHY_MAX] = "";
+	struct outbox *outbox = NULL;
+
+	(void)state;
+	assert_int_equal(outbox_open(alert_path(OUTBOX_FILE), true, &outbox, why), -EIO);
+	write_bytes(alert_path(OUTBOX_FILE),
+		"this is no database, whatever its name may say of it.......................");
+	assert_int_equal(outbox_open(alert_path(OUTBOX_FILE), false, &outbox, why), -EBADMSG);
+	assert_string_equal(why, "file is not a database");
+	assert_null(outbox);
+}
+
+/* The life of one message, with a kill at the point @at: what the process had done is what the next one finds. */
+enum point { BEFORE_PUT, AFTER_PUT, AFTER_SEND, AFTER_NOTE, POINTS };
+
+static void die_at(enum point at, enum point here)
+{
+	if (at == here)
+		(void)kill(getpid(), SIGKILL);
+}
+
+static void live(enum point at, const char *sent_path)
+{
+	char why[OUTBOX_WHY_MAX];
+	struct outbox *outbox = NULL;
+	struct outbox_item item;
+	struct outbox_result result = { .state = OUTBOX_DELIVERED, .tries = 1, .t_ms = T0 };
+	uint64_t lost;
+	FILE *sent;
+
+	if (outbox_open(alert_path(OUTBOX_FILE), false, &outbox, why) < 0)
+		_exit(2);
+	if (outbox_begin(outbox, channels, 1, T0, &lost) < 0)
+		_exit(3);
+	if (at != POINTS) {
+		struct alert alert = alert_fixture("evo", ALERT_COLLAPSE);
+
+		alert.is_told = true;
+		alert_fixture_message(&message, ALERT_RAISED, &alert);
+		die_at(at, BEFORE_PUT);
+		if (outbox_put(outbox, &alert, 1, &message, channels, 1, 0) < 0)
+			_exit(4);
+		die_at(at, AFTER_PUT);
+	}
+	while (outbox_next(outbox, &channels[0], T0, &item) == 0) {
+		if (outbox_get_message(outbox, item.message, &message) < 0)
+			_exit(5);
+		sent = fopen(sent_path, "a");
+		(void)fprintf(sent, "%s\n", message.id);
+		(void)fclose(sent);
+		die_at(at, AFTER_SEND);
+		if (outbox_note(outbox, &channels[0], item.message, &result) < 0)
+			_exit(6);
+		die_at(at, AFTER_NOTE);
+	}
+	_exit(0);
+}
+
+static int run(enum point at, const char *sent_path)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (child == 0)
+		live(at, sent_path);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+static void test_a_kill_between_any_two_steps_loses_nothing(void **state)
+{
+	static const struct {
+		unsigned sent; /* in all, under one id */
+		bool is_told;  /* the alert counts as told: exactly when its message is there */
+	} expected[POINTS] = {
+		[BEFORE_PUT] = { 0, false },
+		[AFTER_PUT] = { 1, true },
+		[AFTER_SEND] = { 2, true },
+		[AFTER_NOTE] = { 1, true },
+	};
+
+	(void)state;
+	for (int at = 0; at < POINTS; at++) {
+		char first[64] = "", line[64];
+		unsigned sent = 0;
+		struct outbox *outbox;
+		int told = 0;
+		FILE *file;
+
+		assert_true(WIFSIGNALED(run((enum point)at, alert_path("sent"))));
+		assert_int_equal(run(POINTS, alert_path("sent")), 0);
+		file = fopen(alert_path("sent"), "r");
+		while (file && fgets(line, sizeof(line), file)) {
+			if (sent++ == 0)
+				memcpy(first, line, sizeof(first));
+			assert_string_equal(line, first);
+		}
+		if (file)
+			(void)fclose(file);
+		assert_int_equal(sent, expected[at].sent);
+		outbox = open_outbox();
+		assert_int_equal(outbox_each_firing(outbox, count, &told), 0);
+		assert_int_equal(told, expected[at].is_told);
+		outbox_close(outbox);
+		(void)unlink(alert_path("sent"));
+		(void)unlink(alert_path(OUTBOX_FILE));
+		(void)unlink(alert_path(OUTBOX_FILE "-wal"));
+		(void)unlink(alert_path(OUTBOX_FILE "-shm"));
+	}
+}
+
+int main(void)
+{
+#define CASE(function) cmocka_unit_test_setup_teardown(function, alert_set_up, alert_tear_down)
+	static const struct CMUnitTest tests[] = {
+		CASE(test_what_was_put_comes_back),
+		CASE(test_channels_are_apart_and_in_order),
+		CASE(test_a_start_tries_at_once_and_gives_up_strangers),
+		CASE(test_episodes),
+		CASE(test_what_is_no_such_file_is_refused),
+		CASE(test_a_kill_between_any_two_steps_loses_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
