@@ -10,17 +10,20 @@
 
 #include "config/config.h"
 #include "probes/reading.h"
+#include "run/run.h"
 #include "target/blockdev.h"
 
 enum prober_way { PROBER_NONE, PROBER_NVME, PROBER_ATA, PROBER_SMARTCTL };
 
 struct prober_question {
 	enum prober_way way;
-	char disk[32];		    /* kernel name */
-	char type[64];		    /* of smartctl: "megaraid,3" */
-	char run[64];		    /* comes back with the answer */
-	uint64_t own_written_bytes; /* likewise: by the run, when it was asked */
-	bool is_evidence;	    /* at the start and the end of a run: with the error log */
+	char disk[32]; /* kernel name */
+	char type[64]; /* of smartctl: "megaraid,3" */
+	/* These come back with the answer: whose it is, and what the run had done when it was asked. */
+	char run[64];
+	enum run_phase phase;
+	uint64_t own_written_bytes;
+	bool is_evidence; /* at the start and the end of a run: with the error log */
 };
 
 struct prober_answer {

@@ -68,9 +68,15 @@ struct health_watch {
 	unsigned failures;			/* in a row; bounded */
 	double temp_c, percent_used, spare_pct; /* of the last reading; NAN */
 	double first_percent_used;		/* of the run, across restarts; NAN */
+	bool has_earlier;			/* readings of the run, before this start of the service */
 	bool is_too_hot;			/* the run is paused for it */
-	bool known[READING_FIELD_COUNT];
-	__int128 value[READING_FIELD_COUNT]; /* as last known */
+	unsigned untold;			/* limits for which the drive does not tell enough: bits */
+	bool has_later;				/* evidence that waits for the reading under way */
+	struct prober_question later;
+	/* As last known, and as in the reading before. */
+	bool known[READING_FIELD_COUNT], was_known[READING_FIELD_COUNT];
+	__int128 value[READING_FIELD_COUNT], was[READING_FIELD_COUNT];
+	char firmware[32], serial[64];
 };
 
 /* What the keeper is doing for the drive as far as the conductor knows. */
@@ -199,6 +205,12 @@ void drive_put_health(struct drive *drive, struct sample *sample);
 void drive_health_words(const struct drive *drive, char *words);
 /* At a tick: readings that are due are asked for in the middle of the interval. */
 void soak_plan_health(struct soak *soak);
+/* soak_health_events.c: what changed since the reading before is told. */
+void health_note_changes(struct drive *drive, const struct reading *reading);
+void health_recall_changes(struct health_watch *health, const char *fields); /* of the last reading kept */
+/* soak_health_limits.c: whether the run goes on. */
+void health_keep_limits(struct drive *drive, const struct reading *reading);
+void health_recall_limits(struct drive *drive);
 
 /* soak_control.c: commands of users. */
 int soak_open_control(struct soak *soak, char *why);
