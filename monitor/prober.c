@@ -62,9 +62,9 @@ int prober_read(const struct prober_question *question, struct reading_memory *m
 	case PROBER_NVME:
 		return reading_read_nvme_known(node, question->is_evidence, memory, out);
 	case PROBER_ATA:
-		return reading_read_ata_known(node, memory, out);
+		return reading_read_ata_known(node, question->is_evidence, memory, out);
 	case PROBER_SMARTCTL:
-		return reading_read_smartctl_known(node, question->type, memory, out);
+		return reading_read_smartctl_known(node, question->type, question->is_evidence, memory, out);
 	default:
 		return -ENOTSUP;
 	}

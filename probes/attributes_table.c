@@ -65,8 +65,9 @@ const size_t attribute_common_rule_count = sizeof(attribute_common_rules) / size
 #define INTEL_COMMON                                                                                         \
 	HOST(241, MIB32), HOST(225, MIB32), READS(242, MIB32), PROGRAM_FAILS(171), ERASE_FAILS(172),         \
 		NAME(183, "speed downshifts of the link"), NAME(184, "end-to-end errors"),                   \
-		NAME(226, "wear of the timed workload, 1/1024 %"),                                           \
-		NAME(227, "reads of the timed workload, %"), NAME(228, "minutes of the timed workload"),     \
+		RAW(226, READING_WORKLOAD_WEAR, "wear of the timed workload, 1/1024 %"),                     \
+		NAME(227, "reads of the timed workload, %"),                                                 \
+		RAW(228, READING_WORKLOAD_MINUTES, "minutes of the timed workload"),                         \
 		WEAR(233, ATTRIBUTE_LEFT_CURRENT, "life left"), SPARE(232)
 
 static const struct attribute_rule intel_old[] = { INTEL_COMMON, NAME(170, "spare blocks"), UNSAFE(192) };

@@ -141,6 +141,13 @@ def test_limits_stop_and_pause_across_kills():
         it.wait_drive("mute", lambda d: d["state"] == "running" and d["percent_used"] is None, 5, "to run on")
         [event] = it.events("mute", "firmware changed from FW1 to FW2")
         assert event["severity"] == "warning" and event["kind"] == "health", event
+        # The error log is evidence: of the start and the end of a run, and of no reading between.
+        asked = [line.split() for line in it.asked.read_text().splitlines()]
+        of_worn = ["--log=error" in words for words in asked if words[-1] == it.devices["worn"]]
+        assert of_worn == [True, False, True], asked
+        kept = service.journal_rows("SELECT length(pages) FROM health JOIN runs USING (run) WHERE id = ?",
+                                    worn["run"])
+        assert len(kept) == 3 and all(length > 500 for (length,) in kept), kept
         runs = {name: it.drive(name)["run"] for name in NAMES}
         service.kill()
 
