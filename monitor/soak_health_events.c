@@ -3,6 +3,7 @@
  * and a drive whose counters are no longer what they were. Each change is an event, once, across restarts. */
 #include "soak_private.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,9 +48,25 @@ static const struct {
 	{ READING_MEDIA_WRITTEN_UNIT_BYTES, "what went to the flash" },
 };
 
-static bool has_changed(const char *before, const char *now)
+/* Texts by which the counters of two readings are the same ones. */
+static const struct {
+	const char *key;
+	size_t at; /* in a reading */
+	enum event_severity severity;
+	const char *what;
+} texts[HEALTH_TEXTS] = {
+	{ "serial", offsetof(struct reading, serial), EVENT_CRITICAL,
+		"the serial of the drive whose health is read" },
+	{ "firmware", offsetof(struct reading, firmware), EVENT_WARNING, "the drive's firmware" },
+	{ "host_written_from", offsetof(struct reading, host_written_from), EVENT_WARNING,
+		"the counter of what the host wrote" },
+	{ "media_written_from", offsetof(struct reading, media_written_from), EVENT_WARNING,
+		"the counter of what went to the flash" },
+};
+
+static const char *text_of(const struct reading *reading, size_t row)
 {
-	return before[0] && now[0] && strcmp(before, now) != 0;
+	return (const char *)reading + texts[row].at;
 }
 
 /* The counters begin anew, as endurance_base() has it. */
@@ -57,14 +74,13 @@ static void note_base(struct drive *drive, const struct reading *reading)
 {
 	const struct health_watch *health = &drive->health;
 
-	if (has_changed(health->serial, reading->serial))
-		drive_event(drive, "health", EVENT_CRITICAL,
-			"the health is another drive's, serial %s instead of %s: counted from here on",
-			reading->serial, health->serial);
-	if (has_changed(health->firmware, reading->firmware))
-		drive_event(drive, "health", EVENT_WARNING,
-			"the drive's firmware changed from %s to %s: its counters are counted from here on",
-			health->firmware, reading->firmware);
+	for (size_t i = 0; i < HEALTH_TEXTS; i++) {
+		const char *before = health->texts[i], *now = text_of(reading, i);
+
+		if (before[0] && now[0] && strcmp(before, now) != 0)
+			drive_event(drive, "health", texts[i].severity,
+				"%s changed from %s to %s: counted from here on", texts[i].what, before, now);
+	}
 	for (size_t i = 0; i < COUNT_OF(units); i++) {
 		enum reading_field field = units[i].field;
 
@@ -154,10 +170,9 @@ static void remember(struct health_watch *health, const struct reading *reading)
 		health->known[field] = true;
 		health->value[field] = reading->value[field];
 	}
-	if (reading->firmware[0])
-		text_copy(health->firmware, sizeof(health->firmware), reading->firmware);
-	if (reading->serial[0])
-		text_copy(health->serial, sizeof(health->serial), reading->serial);
+	for (size_t i = 0; i < HEALTH_TEXTS; i++)
+		if (text_of(reading, i)[0])
+			text_copy(health->texts[i], sizeof(health->texts[i]), text_of(reading, i));
 }
 
 void health_note_changes(struct drive *drive, const struct reading *reading)
@@ -194,10 +209,9 @@ static void recall_value(const char *key, const char *value, void *arg)
 		if (strcmp(key, reading_field_name((enum reading_field)field)) == 0)
 			health->was_known[field] = health->known[field] = parse_value(
 				value, &health->value[field]);
-	if (strcmp(key, "firmware") == 0)
-		text_copy(health->firmware, sizeof(health->firmware), value);
-	else if (strcmp(key, "serial") == 0)
-		text_copy(health->serial, sizeof(health->serial), value);
+	for (size_t i = 0; i < HEALTH_TEXTS; i++)
+		if (strcmp(key, texts[i].key) == 0)
+			text_copy(health->texts[i], sizeof(health->texts[i]), value);
 }
 
 void health_recall_changes(struct health_watch *health, const char *fields)

@@ -56,6 +56,7 @@ void sweep_conclude(
 bool sweep_is_clean(const struct sweep_watch *watch);
 
 /* What is known of the drive's health. */
+#define HEALTH_TEXTS 4
 struct health_watch {
 	struct prober *prober;
 	enum prober_way way; /* PROBER_NONE: not read */
@@ -76,7 +77,7 @@ struct health_watch {
 	/* As last known, and as in the reading before. */
 	bool known[READING_FIELD_COUNT], was_known[READING_FIELD_COUNT];
 	__int128 value[READING_FIELD_COUNT], was[READING_FIELD_COUNT];
-	char firmware[32], serial[64];
+	char texts[HEALTH_TEXTS][64]; /* serial, firmware and the like */
 };
 
 /* What the keeper is doing for the drive as far as the conductor knows. */

@@ -9,48 +9,8 @@
 
 #include "unit.h"
 
-#include "measure/endurance.h"
+#include "endurance_fixture.h"
 #include "simulated_drive.h"
-
-#define POINTS_MAX 8192
-#define KIB	   1024ULL
-#define MIB	   (1024 * KIB)
-#define GIB	   (1024 * MIB)
-#define MINUTE_MS  60000
-#define TB	   1e12
-
-static struct endurance_point points[POINTS_MAX];
-
-/* Steady readings a minute apart: so many bytes and steps of the counters between two. */
-static void line(size_t count, uint64_t bytes, uint64_t host_step, uint64_t media_step)
-{
-	for (size_t i = 0; i < count; i++) {
-		points[i] = (struct endurance_point){
-			.t_ms = (int64_t)i * MINUTE_MS,
-			.phase = PHASE_SOAK,
-			.host_raw = 1000 + i * host_step,
-			.media_raw = 2000 + i * media_step,
-			.media_unit_bytes = NAN,
-			.media_shares_unit = true,
-			.percent_used = NAN,
-			.disk_written_bytes = 5 * GIB + i * bytes,
-			.own_written_bytes = i * bytes,
-			.read_ms = 0,
-		};
-	}
-}
-
-static void check_near(const char *name, double value, double expected, double tolerance)
-{
-	if (!(fabs(value - expected) <= tolerance))
-		fail_msg("%s: %.9g, not %.9g", name, value, expected);
-}
-
-static void check_says(const char *how, const char *words)
-{
-	if (!strstr(how, words))
-		fail_msg("\"%s\" does not say \"%s\"", how, words);
-}
 
 static void check_unit(size_t count, uint64_t stated, uint64_t bytes, const char *words)
 {
@@ -296,13 +256,6 @@ static void test_waf_says_what_is_missing(void **state)
 	assert_true(isnan(waf.value));
 	line(1, 1, 1, 1);
 	check_waf("one", PHASE_COUNT, 1, NAN, NAN, "not enough data: 1 readings");
-}
-
-/* Percent-used steps by @by each @every readings, first at reading @at. */
-static void wear(size_t count, size_t at, size_t every, double from, double by)
-{
-	for (size_t i = 0; i < count; i++)
-		points[i].percent_used = from + (i < at ? 0 : (double)(1 + (i - at) / every) * by);
 }
 
 static void test_life_is_counted_between_the_steps(void **state)
