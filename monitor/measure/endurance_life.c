@@ -12,11 +12,12 @@
 #define UPDATE_MS     3600000.0 /* drives refresh percent-used as seldom as once an hour */
 #define REGAIN_MS     7200000.0 /* what is back within this was no loss */
 #define OFF_MAX	      0.5	/* of the bytes between the steps */
-#define UNEVEN	      0.10	/* percents of one drive are not all worth the same, */
-#define UNEVEN_TREND  0.10	/* and the drive need not wear on as it did: */
-#define UNEVEN_SPANS  3		/* from so many on their own scatter tells */
-#define UNEVEN_SPREAD 2		/* times the standard error */
-#define PERCENT_MAX   255
+#define UNEVEN	      0.2	/* percents of one drive are not all worth the same: a standard deviation, */
+#define UNEVEN_WEIGHT 2		/* which so many spans outweigh by what they show; */
+#define UNEVEN_SPREAD 1.7	/* so many standard errors are allowed for it, */
+#define UNEVEN_TREND                                                                                         \
+	0.22 /* and so much, were all its life still to come, for wear that does not go on as it did */
+#define PERCENT_MAX 255
 
 /* The step to @percent was made between two counts of bytes. */
 struct edge {
@@ -206,18 +207,15 @@ static void measure(struct life *life)
 	life->base_edges = edges;
 }
 
-/* How far the rate to come may be from the one measured, apart from when the steps were seen. */
-static double unevenness(const struct life *life)
+/* How far the rate to come may be from the one measured, apart from when the steps were seen. What the percents differ
+ * by is what these spans did, and before there are many of them what drives are known to. */
+static double unevenness(const struct life *life, double left_pct)
 {
-	double spans = life->spans, uneven = UNEVEN / sqrt(spans);
+	double spans = life->spans, mean = life->rate_sum / spans;
+	double squares = fmax(life->rate_squares - spans * mean * mean, 0) / (mean * mean);
+	double spread = sqrt((UNEVEN_WEIGHT * UNEVEN * UNEVEN + squares) / (UNEVEN_WEIGHT + spans - 1));
 
-	if (life->spans >= UNEVEN_SPANS) {
-		double mean = life->rate_sum / spans;
-		double variance = (life->rate_squares - spans * mean * mean) / (spans - 1);
-
-		uneven = fmax(uneven, UNEVEN_SPREAD * sqrt(fmax(variance, 0) / spans) / mean);
-	}
-	return UNEVEN_TREND + uneven;
+	return UNEVEN_TREND * left_pct / 100 + UNEVEN_SPREAD * spread / sqrt(spans);
 }
 
 static void say_rate(const struct life *life, struct endurance_interval *out)
@@ -239,7 +237,7 @@ static void say_left(const struct life *life, double used, const struct enduranc
 	struct endurance_interval *out)
 {
 	double left = 100 - used;
-	double uneven = unevenness(life), off = hypot(uneven, life->off_bytes / life->span_bytes);
+	double uneven = unevenness(life, left), off = hypot(uneven, life->off_bytes / life->span_bytes);
 	double slow = rate->value / TB / (1 + off), fast = rate->value / TB * (1 + off);
 	double since_least = 0, since_most = 0, unknown = 1;
 
