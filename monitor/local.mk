@@ -33,6 +33,6 @@ drivesoak_SOURCES = monitor/drivesoak.c monitor/drivesoak_arm.c monitor/drivesoa
 	monitor/drivesoak_output.c monitor/drivesoak_output.h \
 	monitor/drivesoak_plan.c monitor/drivesoak_plan.h \
 	monitor/drivesoak_drives.c monitor/drivesoak_drives.h \
-	monitor/drivesoak_health.c monitor/drivesoak_health.h \
+	monitor/drivesoak_health.c monitor/drivesoak_health.h monitor/prober.c monitor/prober.h \
 	monitor/drivesoak_verify.c monitor/drivesoak_verify.h
 dist_man_MANS += monitor/drivesoak.1 monitor/drivesoakd.8

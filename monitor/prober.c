@@ -70,6 +70,29 @@ int prober_read(const struct prober_question *question, struct reading_memory *m
 	}
 }
 
+int prober_read_any(struct prober_question *question, struct reading_memory *memory, struct reading *out)
+{
+	struct prober_question other = *question;
+	struct reading_memory other_memory = { 0 };
+	struct reading reading;
+	int rc = prober_read(question, memory, out);
+
+	/* One that hangs would hang once more. */
+	if (rc >= 0 || question->way != PROBER_ATA || rc == -ETIMEDOUT || rc == -EBUSY)
+		return rc;
+	other.way = PROBER_SMARTCTL;
+	if (prober_read(&other, &other_memory, &reading) == 0) {
+		question->way = PROBER_SMARTCTL;
+		reading_fini(out);
+		*out = reading;
+		rc = 0;
+	} else {
+		reading_fini(&reading);
+	}
+	reading_memory_fini(&other_memory);
+	return rc;
+}
+
 static void look(struct prober *prober, const struct prober_question *question, struct prober_answer *answer)
 {
 	struct blockdev_counters counters;

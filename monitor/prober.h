@@ -42,6 +42,10 @@ enum prober_way prober_way_of(const char *probe, const struct blockdev *disk, ch
 /* Read now, on the caller's thread: 0 or -errno with the reading's notes. @disk: kernel name. */
 int prober_read(const struct prober_question *question, struct reading_memory *memory, struct reading *out);
 
+/* The same, and what libatasmart can't reach by smartctl: @question then has that way. For those whose way was found by
+ * itself. */
+int prober_read_any(struct prober_question *question, struct reading_memory *memory, struct reading *out);
+
 /* @wake is called from the prober's thread when an answer is there. 0 or -errno. */
 int prober_new(void (*wake)(void *), void *wake_arg, struct prober **out);
 /* End the thread; false when it still hangs in the drive after @timeout_ns: it is then left alone. NULL is fine. */
