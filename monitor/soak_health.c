@@ -169,6 +169,7 @@ void drive_put_health(struct drive *drive, struct sample *sample)
 	sample->temp_c = health->temp_c;
 	sample->percent_used = health->percent_used;
 	sample->spare_pct = health->spare_pct;
+	sample->media_errors = health->media_errors;
 }
 
 static void word_add(char *words, double value, const char *unit)
@@ -243,10 +244,15 @@ static void keep(struct drive *drive, const struct prober_answer *answer)
 static void remember(struct drive *drive, const struct reading *reading)
 {
 	struct health_watch *health = &drive->health;
+	uint64_t errors;
 
 	health->temp_c = reading_get_double(reading, READING_TEMP_C);
 	health->percent_used = reading_get_double(reading, READING_PERCENT_USED);
 	health->spare_pct = reading_get_double(reading, READING_SPARE_PCT);
+	health->media_errors = SAMPLE_UNKNOWN;
+	/* The journal holds no more, and no drive lives to see it. */
+	if (reading_get_u64(reading, READING_MEDIA_ERRORS, &errors) && errors <= INT64_MAX)
+		health->media_errors = errors;
 	if (isnan(health->first_percent_used))
 		health->first_percent_used = health->percent_used;
 }

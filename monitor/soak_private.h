@@ -68,6 +68,7 @@ struct health_watch {
 	bool was_polling;			/* a reading was begun in this interval */
 	unsigned failures;			/* in a row; bounded */
 	double temp_c, percent_used, spare_pct; /* of the last reading; NAN */
+	uint64_t media_errors;			/* likewise; SAMPLE_UNKNOWN */
 	double first_percent_used;		/* of the run, across restarts; NAN */
 	bool has_earlier;			/* readings of the run, before this start of the service */
 	bool is_too_hot;			/* the run is paused for it */

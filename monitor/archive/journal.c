@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SCHEMA_VERSION	4
+#define SCHEMA_VERSION	5
 #define APPLICATION_ID	0x64736f6b /* "dsok": tells a foreign database from a journal */
 #define BUSY_TIMEOUT_MS 1000
 
@@ -72,11 +72,12 @@ static const char *const steps[SCHEMA_VERSION] = {
 	      " fields TEXT NOT NULL, pages BLOB, PRIMARY KEY (run, t_ms)) STRICT, WITHOUT ROWID;"
 	      "ALTER TABLE samples ADD COLUMN percent_used REAL;"
 	      "ALTER TABLE samples ADD COLUMN spare_pct REAL;",
+	[4] = "ALTER TABLE samples ADD COLUMN media_errors INTEGER;",
 };
 
 /* What a file of that version, when it is only read, lacks of the present one is unknown or 0: a view of the same name
  * hides the table from this connection alone. */
-#define NO_HEALTH_COLUMNS "NULL AS percent_used, NULL AS spare_pct"
+#define NO_HEALTH_COLUMNS "NULL AS percent_used, NULL AS spare_pct, NULL AS media_errors"
 #define NO_HEALTH_SAMPLES "CREATE TEMP VIEW samples AS SELECT *, " NO_HEALTH_COLUMNS " FROM main.samples;"
 #define NO_HEALTH_VIEW                                                                                       \
 	"CREATE TEMP VIEW health AS SELECT 0 AS run, 0 AS t_ms, '' AS fields, NULL AS pages WHERE 0;"
@@ -92,6 +93,7 @@ static const char *const stand_ins[SCHEMA_VERSION] = {
 	[2] = "CREATE TEMP VIEW runs AS SELECT *, 0 AS fill_durable_bytes FROM main.runs;" NO_HEALTH_SAMPLES
 		NO_HEALTH_VIEW,
 	[3] = NO_HEALTH_SAMPLES NO_HEALTH_VIEW,
+	[4] = "CREATE TEMP VIEW samples AS SELECT *, NULL AS media_errors FROM main.samples;",
 };
 
 static const char settings[] = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"

@@ -18,11 +18,11 @@ INTERVAL_S = 10  # the shortest there is
 NAMES = ("worn", "spare", "hot", "mute")
 
 
-def smartctl_json(used=7, spare=100, temp=40, firmware="FW1", unsafe=3):
+def smartctl_json(used=7, spare=100, temp=40, firmware="FW1", unsafe=3, errors=2):
     """As smartctl 7.3 prints an NVMe drive behind a bridge; None: it is not there."""
     log = {"critical_warning": 0, "temperature": temp, "available_spare": spare, "available_spare_threshold": 5,
            "percentage_used": used, "data_units_read": 11, "data_units_written": 5000, "host_reads": 90, "host_writes": 120,
-           "controller_busy_time": 1, "power_cycles": 6, "power_on_hours": 100, "unsafe_shutdowns": unsafe, "media_errors": 0,
+           "controller_busy_time": 1, "power_cycles": 6, "power_on_hours": 100, "unsafe_shutdowns": unsafe, "media_errors": errors,
            "num_err_log_entries": 0, "warning_temp_time": 0, "critical_comp_time": 0}
     answer = {"json_format_version": [1, 0], "smartctl": {"version": [7, 3], "exit_status": 0},
               "device": {"name": "/dev/sda", "type": "sntjmicron", "protocol": "NVMe"}, "model_name": "RIG WORN SSD",
@@ -38,9 +38,10 @@ class Rig:
         self.folder, self.devices = folder, devices
         self.program = folder / "smartctl"
         self.asked = folder / "asked"
-        # The last argument is the node; what it says lies in a file of its name.
+        # The last argument is the node; what it says lies in a file of its name, and it may take its time.
         self.program.write_text(f'#!/bin/sh\necho "$*" >>{self.asked}\nfor node; do :; done\n'
-                                f'exec cat {folder}/says/"${{node##*/}}"\n')
+                                f'says={folder}/says/"${{node##*/}}"\n'
+                                '[ ! -e "$says.slow" ] || sleep "$(cat "$says.slow")"\nexec cat "$says"\n')
         self.program.chmod(0o755)
         (folder / "says").mkdir()
         for name in devices:
@@ -62,6 +63,9 @@ class Rig:
         path = self.folder / "says" / self.devices[name].rsplit("/", 1)[1]
         path.with_suffix(".new").write_text(smartctl_json(**values))
         path.with_suffix(".new").rename(path)
+
+    def slow_down(self, name, seconds):
+        (self.folder / "says" / (self.devices[name].rsplit("/", 1)[1] + ".slow")).write_text(str(seconds))
 
     def arm(self, *names):
         for name in names:
@@ -126,6 +130,7 @@ def test_limits_stop_and_pause_across_kills():
         it.say("spare", spare=9)
         it.say("hot", temp=71)
         it.say("mute", used=None, firmware="FW2")
+        it.slow_down("mute", 2.3)
         worn = it.wait_drive("worn", lambda d: d["state"] == "done", INTERVAL_S + 8, "the stop")
         assert worn["reason"] == "the run used 3 % of the drive's life (7 to 10 %), its wear-limit is 3 %", worn
         assert_told_at_once(it, "worn", "its wear-limit is 3 %", crossed_s, lambda r: r["percent_used"] == 10)
@@ -141,6 +146,16 @@ def test_limits_stop_and_pause_across_kills():
         it.wait_drive("mute", lambda d: d["state"] == "running" and d["percent_used"] is None, 5, "to run on")
         [event] = it.events("mute", "firmware changed from FW1 to FW2")
         assert event["severity"] == "warning" and event["kind"] == "health", event
+        # A reading that takes 2.3 s from the middle of a second touches three samples, or four; those before it are free of it.
+        samples = service.samples(it.drive("mute")["run"])
+        polled = [i for i, s in enumerate(samples) if "health-poll" in s["flags"]]
+        slow = [i for i in polled if i >= 4]
+        assert 3 <= len(slow) <= 4 and slow == list(range(slow[0], slow[0] + len(slow))), samples
+        # What the drive says is in the RRD as well, the errors of its media too.
+        values = {name: service.rrd_values(it.drive("mute")["run"], name, 1).values()
+                  for name in ("temp_c", "used_pct", "spare_pct", "media_errors", "errors")}
+        known = {name: {v for v in of if v is not None} for name, of in values.items()}
+        assert known == {"temp_c": {40}, "used_pct": {7}, "spare_pct": {100}, "media_errors": {2}, "errors": {0}}, known
         # The error log is evidence: of the start and the end of a run, and of no reading between.
         asked = [line.split() for line in it.asked.read_text().splitlines()]
         of_worn = ["--log=error" in words for words in asked if words[-1] == it.devices["worn"]]

@@ -468,7 +468,7 @@ static void test_the_file_is_kept_as_promised(void **state)
 		const char *value;
 	} row[] = {
 		{ "PRAGMA journal_mode", "wal" },
-		{ "PRAGMA user_version", "4" },
+		{ "PRAGMA user_version", "5" },
 		{ "PRAGMA integrity_check", "ok" },
 		{ "SELECT count(*) FROM pragma_table_list WHERE name IN"
 		  " ('runs', 'run_texts', 'samples', 'histograms', 'events', 'health') AND strict",
