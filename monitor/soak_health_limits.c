@@ -12,6 +12,12 @@
 /* How the reason of a run begins that heat has paused: known again after a restart. */
 #define TOO_HOT "too hot: "
 
+static bool is_heat_pause(const struct drive *drive)
+{
+	return drive->health.is_too_hot && drive->run.progress.status == RUN_PAUSED &&
+	       strncmp(drive->run.reason, TOO_HOT, strlen(TOO_HOT)) == 0;
+}
+
 static void heat_pause(struct drive *drive, const char *text)
 {
 	const struct run_input pause = { .event = RUN_EVENT_PAUSE };
@@ -28,10 +34,11 @@ static void heat_resume(struct drive *drive)
 {
 	const struct run_input resume = { .event = RUN_EVENT_RESUME };
 
+	const bool is_paused = is_heat_pause(drive);
+
 	drive->health.is_too_hot = false;
 	/* Somebody ended the pause, or paused it for another reason. */
-	if (drive->run.progress.status != RUN_PAUSED ||
-		strncmp(drive->run.reason, TOO_HOT, strlen(TOO_HOT)) != 0)
+	if (!is_paused)
 		return;
 	drive->run.reason[0] = '\0';
 	drive_event(drive, "resumed", EVENT_INFO, "cool again at %.0f C", drive->health.temp_c);
@@ -40,8 +47,21 @@ static void heat_resume(struct drive *drive)
 	drive_store(drive);
 }
 
+/* A pause for heat writes nothing either, and what was written is verified when it is over. */
+static bool waits_for_cooling(const struct drive *drive, struct healthlimit_config config,
+	const struct healthlimit_reading *reading)
+{
+	struct healthlimit_answer answer;
+
+	config.wear_limit_pct = config.spare_floor_pct = 0;
+	healthlimit_decide(&config, reading, drive->health.is_too_hot, &answer);
+	return drive->plan.verifies && is_heat_pause(drive) && answer.action == HEALTHLIMIT_PAUSE;
+}
+
 static void wear_stop(struct drive *drive, const char *text)
 {
+	const bool was_hot = is_heat_pause(drive);
+	const struct run_input resume = { .event = RUN_EVENT_RESUME };
 	/* As with a budget: nothing more is written, what was is verified. */
 	const struct run_input spent = {
 		.event = RUN_EVENT_BUDGET_SPENT,
@@ -51,6 +71,12 @@ static void wear_stop(struct drive *drive, const char *text)
 	text_copy(drive->run.reason, sizeof(drive->run.reason), text);
 	drive_event(drive, "budget", EVENT_CRITICAL, "%s: nothing more is written", text);
 	drive_step(drive, &spent);
+	if (!was_hot || drive->run.progress.status != RUN_PAUSED)
+		return;
+	drive->health.is_too_hot = false;
+	drive_set_status(drive, RUN_RUNNING, "");
+	drive_step(drive, &resume);
+	drive_store(drive);
 }
 
 /* What a drive must tell for a limit to hold. */
@@ -127,6 +153,8 @@ void health_keep_limits(struct drive *drive, const struct reading *reading)
 	if (!drive->is_open || drive->soak->is_stopping)
 		return;
 	healthlimit_decide(&config, &now, drive->health.is_too_hot, &answer);
+	if (answer.action == HEALTHLIMIT_STOP && waits_for_cooling(drive, config, &now))
+		return;
 	if (answer.action == HEALTHLIMIT_STOP &&
 		(phase == PHASE_FILL || phase == PHASE_SOAK || phase == PHASE_PROBE))
 		wear_stop(drive, answer.text);

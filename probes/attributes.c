@@ -158,6 +158,7 @@ static bool number_of(
 
 	switch (rule->how) {
 	case ATTRIBUTE_RAW:
+	case ATTRIBUTE_SHARE:
 		*out = reading_le(attribute->raw + rule->at, rule->length);
 		return is_available(attribute);
 	case ATTRIBUTE_CURRENT:
@@ -192,8 +193,11 @@ static bool rule_number(const struct reading *reading, const struct attribute_ru
 		return false;
 	if (rule->plus && (!other || !number_of(rule, other, &more)))
 		return false;
-	*out += more;
-	return true;
+	if (rule->how != ATTRIBUTE_SHARE)
+		*out += more;
+	else if (more)
+		*out = *out * 100 / more;
+	return rule->how != ATTRIBUTE_SHARE || more;
 }
 
 /* No drive wrote faster than its link for as long as it was on: then the unit is another one. */

@@ -200,8 +200,7 @@ static void decode_nvme(struct reading *reading, struct json_object *root)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		set_count(reading, rows[i].field, log, rows[i].key);
-	if (get_int(get(log, "temperature"), &degrees))
-		reading_set(reading, READING_TEMP_C, degrees);
+	set_degrees(reading, READING_TEMP_C, log, "temperature");
 	decode_nvme_units(reading, log);
 	if (!sensors || !json_object_is_type(sensors, json_type_array))
 		return;
