@@ -119,7 +119,8 @@ static void point_read(sqlite3_stmt *statement, struct endurance_point *out)
 		},
 	};
 	(void)run_phase_parse(column_text(statement, COLUMN_PHASE), &out->phase);
-	out->media_shares_unit = isnan(out->media_unit_bytes);
+	/* A reading without the counter says nothing of its unit. */
+	out->media_shares_unit = isnan(out->media_unit_bytes) && out->media_raw != UINT64_MAX;
 }
 
 static int point_add(struct health_points *points, const struct endurance_point *point)

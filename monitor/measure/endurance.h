@@ -76,8 +76,8 @@ void endurance_find_unit(const struct endurance_point *points, size_t count, uin
 void endurance_waf(const struct endurance_point *points, size_t count, uint64_t host_unit_bytes,
 	enum run_phase phase, struct endurance_interval *out);
 /* Percent of life a TB of writing takes, and bytes left until the drive says 100 % at that rate, from the moments
- * percent-used steps, or the wear of the timed workload where that tells it earlier. Bytes are the disk's own, where these begin anew (a restart of the machine) the host-write counter's
- * or ours. Means nothing for a drive whose unit is foreign. */
+ * percent-used steps, or the wear of the timed workload where that tells it earlier. Bytes are the disk's own, where these
+ * begin anew (a restart of the machine) the host-write counter's or ours. Means nothing for a drive whose unit is foreign. */
 void endurance_life(const struct endurance_point *points, size_t count, uint64_t host_unit_bytes,
 	struct endurance_interval *percent_per_tb, struct endurance_interval *bytes_left);
 /* No figure, and why. */

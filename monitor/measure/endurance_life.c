@@ -14,10 +14,9 @@
 #define OFF_MAX	      0.5	/* of the bytes between the steps */
 #define UNEVEN	      0.2	/* percents of one drive are not all worth the same: a standard deviation, */
 #define UNEVEN_WEIGHT 2		/* which so many spans outweigh by what they show; */
-#define UNEVEN_SPREAD 1.7	/* so many standard errors are allowed for it, */
-#define UNEVEN_TREND                                                                                         \
-	0.22 /* and so much, were all its life still to come, for wear that does not go on as it did */
-#define PERCENT_MAX 255
+#define UNEVEN_SPREAD 1.7	/* so many standard errors are allowed for it; */
+#define UNEVEN_TREND  0.22	/* and for wear that slows down or hastens so much over all its life */
+#define PERCENT_MAX   255
 
 /* The step to @percent was made between two counts of bytes. */
 struct edge {

@@ -182,6 +182,34 @@ static void test_a_new_firmware_is_a_new_base(void **state)
 	text_fini(&json);
 }
 
+/* OCP counts bytes, page 02h 512 000 of them; the last reading lacks OCP's page. */
+static void test_a_counter_that_is_missing_at_the_end_keeps_its_unit(void **state)
+{
+	static struct health_endurance endurance;
+
+	(void)state;
+	for (int minute = 0; minute < 100; minute++) {
+		double written = minute * 0.02 * (double)TB;
+		char media[160] = "\"media_written_raw\":null,\"media_written_unit_bytes\":null";
+
+		if (minute < 99)
+			(void)snprintf(media, sizeof(media),
+				"\"media_written_raw\":%.0f,\"media_written_unit_bytes\":1,"
+				"\"media_written_from\":\"page C0h (OCP)\"",
+				9e12 + written * 1.75);
+		reading_put(minute,
+			"{\"phase\":\"soak\",\"own_written_bytes\":%.0f,\"disk_written_bytes\":%.0f,\"read_"
+			"ms\":20,"
+			"\"source\":\"nvme\",\"host_written_raw\":%.0f,\"host_written_unit_bytes\":512000,%"
+			"s}",
+			written, written, 1000 + floor(written / 512000), media);
+	}
+	assert_int_equal(health_endurance_read(journal, &run, &endurance), 0);
+	assert_true(endurance.waf.low <= 1.75 && 1.75 <= endurance.waf.high);
+	assert_true(fabs(endurance.waf.value - 1.75) < 0.001);
+	assert_non_null(strstr(endurance.waf.how, "99 readings; by page C0h (OCP)"));
+}
+
 /* What is left, at the run's rate and at one that is asked for. */
 static void test_life_left_at_a_rate(void **state)
 {
@@ -229,6 +257,8 @@ int main(void)
 			test_unit_amplification_and_findings, journal_setup, journal_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_a_new_firmware_is_a_new_base, journal_setup, journal_teardown),
+		cmocka_unit_test_setup_teardown(test_a_counter_that_is_missing_at_the_end_keeps_its_unit,
+			journal_setup, journal_teardown),
 		cmocka_unit_test_setup_teardown(test_life_left_at_a_rate, journal_setup, journal_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_of_no_run_there_is_nothing, journal_setup, journal_teardown),
