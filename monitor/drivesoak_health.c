@@ -4,81 +4,87 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "prober.h"
 
-struct asked {
-	const struct inventory_disk *disk;
-	struct health *health;
-	pthread_t thread;
-	bool is_started;
+/* Disks that are taken in turn by whoever is free. */
+struct round {
+	health_reader read;
+	const struct inventory_disk *disks;
+	struct health *healths;
+	size_t count;
+	atomic_size_t next;
 };
 
-typedef int (*reader)(const char *node, struct reading *out);
-
-/* NULL: nothing that we could ask. */
-static reader reader_of(const struct inventory_disk *disk)
+static int read_disk(const struct inventory_disk *disk, struct reading *out)
 {
-	if (strncmp(disk->block.name, "nvme", 4) == 0)
-		return reading_read_nvme;
-	return strncmp(disk->block.name, "sd", 2) == 0 ? reading_read_ata : NULL;
+	struct prober_question question = { 0 };
+	struct reading_memory memory = { 0 };
+	int rc;
+
+	text_copy(question.disk, sizeof(question.disk), disk->block.name);
+	question.way = prober_way_of("auto", &disk->block, question.type, sizeof(question.type));
+	if (question.way == PROBER_NONE) {
+		reading_note(out, "no health records are known of %s",
+			disk->block.transport[0] ? disk->block.transport : "such a device");
+		return -ENOTSUP;
+	}
+	rc = prober_read_any(&question, &memory, out);
+	reading_memory_fini(&memory);
+	return rc;
 }
 
-static void *ask(void *arg)
+static void ask(const struct round *round, size_t i)
 {
-	const struct asked *asked = arg;
-	struct health *health = asked->health;
+	struct health *health = &round->healths[i];
 	const char *notes = health->reading.notes;
 
-	health->rc = reader_of(asked->disk)(asked->disk->node, &health->reading);
-	if (health->rc == -ENOTSUP && !notes[0])
-		text_copy(health->why, sizeof(health->why), "health of such drives can't be read yet");
-	else if (health->rc < 0)
+	health->rc = round->read(&round->disks[i], &health->reading);
+	if (health->rc < 0)
 		text_copy(health->why, sizeof(health->why), notes[0] ? notes : strerror(-health->rc));
+}
+
+static void *ask_all(void *arg)
+{
+	struct round *round = arg;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&round->next, 1)) < round->count)
+		ask(round, i);
 	return NULL;
 }
 
-static void start(struct asked *asked)
+int health_read_by(health_reader read, const struct inventory_disk *disks, size_t count, struct health **out)
 {
-	struct health *health = asked->health;
+	struct round round = { .read = read, .disks = disks, .count = count };
+	pthread_t threads[HEALTH_AT_ONCE];
+	size_t started = 0;
 
-	if (!reader_of(asked->disk)) {
-		health->rc = -ENOTSUP;
-		(void)snprintf(health->why, sizeof(health->why), "no health records are known of %s",
-			asked->disk->block.transport[0] ? asked->disk->block.transport : "such a device");
-		return;
-	}
-	asked->is_started = pthread_create(&asked->thread, NULL, ask, asked) == 0;
+	round.healths = calloc(count + 1, sizeof(*round.healths));
+	if (!round.healths)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		reading_init(&round.healths[i].reading);
+	while (started < HEALTH_AT_ONCE && started < count &&
+		pthread_create(&threads[started], NULL, ask_all, &round) == 0)
+		started++;
 	/* One after the other is better than not at all. */
-	if (!asked->is_started)
-		(void)ask(asked);
+	if (!started)
+		(void)ask_all(&round);
+	for (size_t i = 0; i < started; i++)
+		(void)pthread_join(threads[i], NULL);
+	*out = round.healths;
+	return 0;
 }
 
 int health_read(const struct inventory_disk *disks, size_t count, struct health **out)
 {
-	struct health *healths = calloc(count + 1, sizeof(*healths));
-	struct asked *asked = calloc(count + 1, sizeof(*asked));
-
-	if (!healths || !asked) {
-		free(healths);
-		free(asked);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < count; i++) {
-		reading_init(&healths[i].reading);
-		asked[i].disk = &disks[i];
-		asked[i].health = &healths[i];
-		start(&asked[i]);
-	}
-	for (size_t i = 0; i < count; i++)
-		if (asked[i].is_started)
-			(void)pthread_join(asked[i].thread, NULL);
-	free(asked);
-	*out = healths;
-	return 0;
+	return health_read_by(read_disk, disks, count, out);
 }
 
 void health_free(struct health *healths, size_t count)

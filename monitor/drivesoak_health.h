@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* drivesoak_health.h - the health of every disk of a list, for `drivesoak drives --health`: each is asked on a thread of its
- * own, so that one that does not answer holds no other. */
+/* drivesoak_health.h - the health of every disk of a list, for `drivesoak drives --health`: many are asked at once, so that
+ * one that does not answer holds no other. */
 #ifndef DRIVESOAK_DRIVESOAK_HEALTH_H
 #define DRIVESOAK_DRIVESOAK_HEALTH_H
 
@@ -19,8 +19,14 @@ struct health {
 	char why[HEALTH_WHY_MAX]; /* it was not read; "" */
 };
 
-/* Blocks for READING_DEADLINE_MS at most. An array of @count, health_free() it. -ENOMEM. */
+#define HEALTH_AT_ONCE 64
+
+/* Each disk has READING_DEADLINE_MS: so long it takes until HEALTH_AT_ONCE of them hang. An array of @count,
+ * health_free() it. -ENOMEM. */
 int health_read(const struct inventory_disk *disks, size_t count, struct health **out);
+/* The same by @read, a test's own: it fills a reading that was initialised. */
+typedef int (*health_reader)(const struct inventory_disk *disk, struct reading *out);
+int health_read_by(health_reader read, const struct inventory_disk *disks, size_t count, struct health **out);
 void health_free(struct health *healths, size_t count);
 
 /* In lines below the disk's own. */

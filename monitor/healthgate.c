@@ -61,12 +61,10 @@ static int read_and_judge(const struct config_drive *drive, const struct blockde
 	text_copy(question.disk, sizeof(question.disk), disk->name);
 	question.way = prober_way_of(drive->probe, disk, question.type, sizeof(question.type));
 	reading_init(&reading);
-	rc = prober_read(&question, &memory, &reading);
-	/* What libatasmart can't reach smartctl may. */
-	if (rc < 0 && question.way == PROBER_ATA && strcmp(drive->probe, "auto") == 0) {
-		question.way = PROBER_SMARTCTL;
+	if (strcmp(drive->probe, "auto") == 0)
+		rc = prober_read_any(&question, &memory, &reading);
+	else
 		rc = prober_read(&question, &memory, &reading);
-	}
 	rc = healthgate_judge(rc < 0 ? NULL : &reading, drive->write_budget_bytes > 0, why);
 	reading_fini(&reading);
 	reading_memory_fini(&memory);

@@ -22,7 +22,8 @@ conductor_sources = monitor/keeper.c monitor/keeper.h monitor/healthgate.c monit
 	monitor/prober.c monitor/prober.h monitor/stamps.c monitor/stamps.h \
 	monitor/soak.c monitor/soak.h monitor/soak_private.h \
 	monitor/soak_absent.c monitor/soak_alert.c monitor/soak_alert_control.c monitor/soak_begin.c \
-	monitor/soak_control.c monitor/soak_drive.c monitor/soak_group.c monitor/soak_health.c monitor/soak_host.c \
+	monitor/soak_control.c monitor/soak_drive.c monitor/soak_group.c monitor/soak_health.c \
+	monitor/soak_health_events.c monitor/soak_health_limits.c monitor/soak_host.c \
 	monitor/soak_interval.c monitor/soak_judge.c monitor/soak_path.c monitor/soak_probe.c \
 	monitor/soak_status.c monitor/soak_verify.c
 drivesoakd_SOURCES = monitor/drivesoakd.c $(conductor_sources)
@@ -37,6 +38,6 @@ drivesoak_SOURCES = monitor/drivesoak.c monitor/drivesoak_arm.c monitor/drivesoa
 	monitor/drivesoak_output.c monitor/drivesoak_output.h \
 	monitor/drivesoak_plan.c monitor/drivesoak_plan.h \
 	monitor/drivesoak_drives.c monitor/drivesoak_drives.h \
-	monitor/drivesoak_health.c monitor/drivesoak_health.h \
+	monitor/drivesoak_health.c monitor/drivesoak_health.h monitor/prober.c monitor/prober.h \
 	monitor/drivesoak_verify.c monitor/drivesoak_verify.h
 dist_man_MANS += monitor/drivesoak.1 monitor/drivesoakd.8

@@ -62,12 +62,35 @@ int prober_read(const struct prober_question *question, struct reading_memory *m
 	case PROBER_NVME:
 		return reading_read_nvme_known(node, question->is_evidence, memory, out);
 	case PROBER_ATA:
-		return reading_read_ata_known(node, memory, out);
+		return reading_read_ata_known(node, question->is_evidence, memory, out);
 	case PROBER_SMARTCTL:
-		return reading_read_smartctl_known(node, question->type, memory, out);
+		return reading_read_smartctl_known(node, question->type, question->is_evidence, memory, out);
 	default:
 		return -ENOTSUP;
 	}
+}
+
+int prober_read_any(struct prober_question *question, struct reading_memory *memory, struct reading *out)
+{
+	struct prober_question other = *question;
+	struct reading_memory other_memory = { 0 };
+	struct reading reading;
+	int rc = prober_read(question, memory, out);
+
+	/* One that hangs would hang once more. */
+	if (rc >= 0 || question->way != PROBER_ATA || rc == -ETIMEDOUT || rc == -EBUSY)
+		return rc;
+	other.way = PROBER_SMARTCTL;
+	if (prober_read(&other, &other_memory, &reading) == 0) {
+		question->way = PROBER_SMARTCTL;
+		reading_fini(out);
+		*out = reading;
+		rc = 0;
+	} else {
+		reading_fini(&reading);
+	}
+	reading_memory_fini(&other_memory);
+	return rc;
 }
 
 static void look(struct prober *prober, const struct prober_question *question, struct prober_answer *answer)

@@ -10,17 +10,20 @@
 
 #include "config/config.h"
 #include "probes/reading.h"
+#include "run/run.h"
 #include "target/blockdev.h"
 
 enum prober_way { PROBER_NONE, PROBER_NVME, PROBER_ATA, PROBER_SMARTCTL };
 
 struct prober_question {
 	enum prober_way way;
-	char disk[32];		    /* kernel name */
-	char type[64];		    /* of smartctl: "megaraid,3" */
-	char run[64];		    /* comes back with the answer */
-	uint64_t own_written_bytes; /* likewise: by the run, when it was asked */
-	bool is_evidence;	    /* at the start and the end of a run: with the error log */
+	char disk[32]; /* kernel name */
+	char type[64]; /* of smartctl: "megaraid,3" */
+	/* These come back with the answer: whose it is, and what the run had done when it was asked. */
+	char run[64];
+	enum run_phase phase;
+	uint64_t own_written_bytes;
+	bool is_evidence; /* at the start and the end of a run: with the error log */
 };
 
 struct prober_answer {
@@ -38,6 +41,10 @@ enum prober_way prober_way_of(const char *probe, const struct blockdev *disk, ch
 
 /* Read now, on the caller's thread: 0 or -errno with the reading's notes. @disk: kernel name. */
 int prober_read(const struct prober_question *question, struct reading_memory *memory, struct reading *out);
+
+/* The same, and what libatasmart can't reach by smartctl: @question then has that way. For those whose way was found by
+ * itself. */
+int prober_read_any(struct prober_question *question, struct reading_memory *memory, struct reading *out);
 
 /* @wake is called from the prober's thread when an answer is there. 0 or -errno. */
 int prober_new(void (*wake)(void *), void *wake_arg, struct prober **out);

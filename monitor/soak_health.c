@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/flat.h"
 #include "base/units.h"
-#include "measure/healthlimit.h"
 
 #define INTERVAL_NVME_NS (60 * NS_PER_S)
 #define INTERVAL_ATA_NS	 (300 * NS_PER_S)
@@ -21,37 +20,6 @@
 #define FRESH_INTERVALS 3
 /* A drive that does not answer is asked more and more rarely. */
 #define BACKOFF_MOST 8
-
-/* How the reason of a run begins that heat has paused: known again after a restart. */
-#define TOO_HOT "too hot: "
-
-/* Counters of which growth during the run is an event. */
-static const struct {
-	enum reading_field field;
-	enum event_severity severity;
-	const char *what;
-} growing[] = {
-	{ READING_MEDIA_ERRORS, EVENT_CRITICAL, "uncorrectable errors" },
-	{ READING_REALLOCATED, EVENT_WARNING, "reallocated blocks" },
-	{ READING_PENDING, EVENT_WARNING, "blocks that wait for reallocation" },
-	{ READING_CRC_ERRORS, EVENT_WARNING, "CRC errors of the link (cable, backplane)" },
-	{ READING_UNSAFE_SHUTDOWNS, EVENT_WARNING, "unsafe shutdowns (power)" },
-	{ READING_SMART_FAILED, EVENT_CRITICAL, "verdict of the drive on itself: it fails" },
-	{ READING_CRITICAL_TEMP_MINUTES, EVENT_WARNING, "minutes above the critical temperature" },
-	{ READING_WARNING_TEMP_MINUTES, EVENT_WARNING, "minutes above the warning temperature" },
-	{ READING_THERMAL1_COUNT, EVENT_WARNING, "times throttled lightly for heat" },
-	{ READING_THERMAL2_COUNT, EVENT_WARNING, "times throttled heavily for heat" },
-};
-
-/* Counters that never go back but when the drive or its firmware starts again. */
-static const enum reading_field counters[] = { READING_HOST_WRITTEN_RAW, READING_MEDIA_WRITTEN_RAW,
-	READING_HOST_WRITE_COMMANDS, READING_POWER_ON_HOURS, READING_UNSAFE_SHUTDOWNS, READING_MEDIA_ERRORS };
-
-static const char *const warning_bits[] = { "spare capacity below its threshold",
-	"temperature out of its limits", "reliability degraded", "media read-only",
-	"volatile memory backup failed", "persistent memory region read-only" };
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 static uint64_t interval_of(const struct drive *drive)
 {
@@ -78,9 +46,14 @@ static void ask(struct drive *drive, bool is_evidence)
 	text_copy(question.disk, sizeof(question.disk), health->disk);
 	text_copy(question.type, sizeof(question.type), health->type);
 	text_copy(question.run, sizeof(question.run), drive->run.id);
+	question.phase = drive->run.progress.phase;
 	question.own_written_bytes = drive->base_written_bytes + sampler_written_now(drive->sampler);
 	health->was_polling = true;
-	(void)prober_ask(health->prober, &question);
+	/* Evidence is not dropped for a reading that is under way. */
+	if (!prober_ask(health->prober, &question) && is_evidence) {
+		health->later = question;
+		health->has_later = true;
+	}
 }
 
 void drive_begin_health(struct drive *drive)
@@ -112,18 +85,30 @@ static void recall_value(const char *key, const char *value, void *arg)
 }
 
 /* Until the first that tells both. */
-static int recall_reading(const struct health_record *record, void *arg)
+static int recall_first(const struct health_record *record, void *arg)
 {
 	struct health_watch *health = arg;
 
+	health->has_earlier = true;
 	(void)flat_each(record->fields, recall_value, health);
 	return !isnan(health->first_percent_used) && !isnan(health->first_media_errors);
 }
 
+static int recall_last(const struct health_record *record, void *arg)
+{
+	health_recall_changes(arg, record->fields);
+	return 0;
+}
+
 void drive_recall_health(struct drive *drive, struct journal *journal)
 {
-	drive->health.is_too_hot = strncmp(drive->run.reason, TOO_HOT, strlen(TOO_HOT)) == 0;
-	(void)journal_each_health(journal, drive->run.id, INT64_MIN, false, recall_reading, &drive->health);
+	int64_t last_ms = INT64_MIN;
+
+	(void)journal_each_health(journal, drive->run.id, INT64_MIN, false, recall_first, &drive->health);
+	if (journal_get_last_health_ms(journal, drive->run.id, &last_ms) == 0 && last_ms != INT64_MIN)
+		(void)journal_each_health(
+			journal, drive->run.id, last_ms, false, recall_last, &drive->health);
+	health_recall_limits(drive);
 }
 
 void drive_end_health(struct drive *drive)
@@ -175,14 +160,18 @@ void drive_put_health(struct drive *drive, struct sample *sample)
 	struct health_watch *health = &drive->health;
 	uint64_t fresh_ns = FRESH_INTERVALS * interval_of(drive);
 
-	if (health->was_polling || prober_is_busy(health->prober))
+	const bool is_polling = prober_is_busy(health->prober);
+
+	if (health->was_polling || is_polling)
 		sample->flags |= SAMPLE_FLAG_HEALTH_POLL;
-	health->was_polling = false;
+	/* One that is still under way reaches into the next interval. */
+	health->was_polling = is_polling;
 	if (health->read_ms == INT64_MIN || clock_mono_ns() - health->read_ns > fresh_ns)
 		return;
 	sample->temp_c = health->temp_c;
 	sample->percent_used = health->percent_used;
 	sample->spare_pct = health->spare_pct;
+	sample->media_errors = health->media_errors;
 }
 
 static void word_add(char *words, double value, const char *unit)
@@ -218,62 +207,6 @@ void drive_health_words(const struct drive *drive, char *words)
 	(void)snprintf(words + used, HEALTH_WORDS_MAX - used, ", %s before", age);
 }
 
-static void note_growth(struct drive *drive, const struct reading *reading)
-{
-	const struct health_watch *health = &drive->health;
-
-	for (size_t i = 0; i < COUNT_OF(growing); i++) {
-		enum reading_field field = growing[i].field;
-
-		if (reading->known[field] && health->known[field] &&
-			reading->value[field] > health->value[field])
-			drive_event(drive, "health", growing[i].severity, "%s: %lld more, %lld in all",
-				growing[i].what, (long long)(reading->value[field] - health->value[field]),
-				(long long)reading->value[field]);
-	}
-	for (size_t i = 0; i < COUNT_OF(counters); i++) {
-		enum reading_field field = counters[i];
-
-		if (reading->known[field] && health->known[field] &&
-			reading->value[field] < health->value[field])
-			drive_event(drive, "health", EVENT_WARNING,
-				"the drive's counter %s went back from %lld to %lld: counted from there on",
-				reading_field_name(field), (long long)health->value[field],
-				(long long)reading->value[field]);
-	}
-}
-
-/* Bits that were not there at the reading before; at the first of a run those that are set. */
-static void note_warnings(struct drive *drive, const struct reading *reading)
-{
-	const struct health_watch *health = &drive->health;
-	uint64_t now, before = 0;
-
-	if (!reading_get_u64(reading, READING_CRITICAL_WARNING, &now))
-		return;
-	if (health->known[READING_CRITICAL_WARNING])
-		before = (uint64_t)health->value[READING_CRITICAL_WARNING];
-	for (size_t bit = 0; bit < COUNT_OF(warning_bits); bit++) {
-		if ((now & ~before) >> bit & 1)
-			drive_event(
-				drive, "health", EVENT_CRITICAL, "critical warning: %s", warning_bits[bit]);
-		if ((before & ~now) >> bit & 1)
-			drive_event(
-				drive, "health", EVENT_INFO, "critical warning over: %s", warning_bits[bit]);
-	}
-}
-
-void drive_warning_words(uint64_t bits, char *words, size_t size)
-{
-	struct text text = TEXT_INIT;
-
-	text_add(&text, "critical warning of the drive");
-	for (size_t bit = 0; bit < COUNT_OF(warning_bits); bit++)
-		if (bits >> bit & 1)
-			text_addf(&text, "%s %s", bits & ((1ULL << bit) - 1) ? "," : ":", warning_bits[bit]);
-	text_keep(words, size, &text);
-}
-
 static void put_extra(const struct drive *drive, const struct prober_answer *answer, struct text *out)
 {
 	const uint32_t block_bytes = drive->health.logical_block_bytes;
@@ -281,10 +214,8 @@ static void put_extra(const struct drive *drive, const struct prober_answer *ans
 	text_addf(out,
 		"{\"t_s\":%.3f,\"" HEALTH_PHASE "\":\"%s\",\"" HEALTH_OWN_WRITTEN "\":%llu,\"" HEALTH_READ_MS
 		"\":%.1f,",
-		(double)drive_now_ms(drive) / 1e3, run_phase_name(drive->run.progress.phase),
-		(unsigned long long)(drive->base_written_bytes +
-				     sampler_get_sums(drive->sampler).write_bytes),
-		(double)answer->took_ns / 1e6);
+		(double)drive_now_ms(drive) / 1e3, run_phase_name(answer->question.phase),
+		(unsigned long long)answer->question.own_written_bytes, (double)answer->took_ns / 1e6);
 	if (answer->disk_written_bytes != UINT64_MAX)
 		text_addf(out, "\"" HEALTH_DISK_WRITTEN "\":%llu,",
 			(unsigned long long)answer->disk_written_bytes);
@@ -315,94 +246,19 @@ static void keep(struct drive *drive, const struct prober_answer *answer)
 static void remember(struct drive *drive, const struct reading *reading)
 {
 	struct health_watch *health = &drive->health;
+	uint64_t errors;
 
-	for (int field = 0; field < READING_FIELD_COUNT; field++) {
-		if (!reading->known[field])
-			continue;
-		health->known[field] = true;
-		health->value[field] = reading->value[field];
-	}
 	health->temp_c = reading_get_double(reading, READING_TEMP_C);
 	health->percent_used = reading_get_double(reading, READING_PERCENT_USED);
 	health->spare_pct = reading_get_double(reading, READING_SPARE_PCT);
+	health->media_errors = SAMPLE_UNKNOWN;
+	/* The journal holds no more, and no drive lives to see it. */
+	if (reading_get_u64(reading, READING_MEDIA_ERRORS, &errors) && errors <= INT64_MAX)
+		health->media_errors = errors;
 	if (isnan(health->first_percent_used))
 		health->first_percent_used = health->percent_used;
 	if (isnan(health->first_media_errors))
 		health->first_media_errors = reading_get_double(reading, READING_MEDIA_ERRORS);
-	health->read_ms = drive_now_ms(drive);
-	health->read_ns = clock_mono_ns();
-}
-
-static void heat_pause(struct drive *drive, const char *text)
-{
-	const struct run_input pause = { .event = RUN_EVENT_PAUSE };
-
-	(void)snprintf(drive->run.reason, sizeof(drive->run.reason), TOO_HOT "%s", text);
-	drive_event(drive, "health", EVENT_CRITICAL, "%s: the run pauses", drive->run.reason);
-	drive->health.is_too_hot = true;
-	drive_step(drive, &pause);
-	drive_store(drive);
-	drive_set_status(drive, RUN_PAUSED, drive->run.reason);
-}
-
-static void heat_resume(struct drive *drive)
-{
-	const struct run_input resume = { .event = RUN_EVENT_RESUME };
-
-	drive->health.is_too_hot = false;
-	/* Somebody ended the pause, or paused it for another reason. */
-	if (drive->run.progress.status != RUN_PAUSED ||
-		strncmp(drive->run.reason, TOO_HOT, strlen(TOO_HOT)) != 0)
-		return;
-	drive->run.reason[0] = '\0';
-	drive_event(drive, "resumed", EVENT_INFO, "cool again at %.0f C", drive->health.temp_c);
-	drive_set_status(drive, RUN_RUNNING, "");
-	drive_step(drive, &resume);
-	drive_store(drive);
-}
-
-static void wear_stop(struct drive *drive, const char *text)
-{
-	/* As with a budget: nothing more is written, what was is verified. */
-	const struct run_input spent = {
-		.event = RUN_EVENT_BUDGET_SPENT,
-		.fill_done_bytes = drive->run.progress.fill_done_bytes,
-	};
-
-	text_copy(drive->run.reason, sizeof(drive->run.reason), text);
-	drive_event(drive, "budget", EVENT_CRITICAL, "%s: nothing more is written", text);
-	drive_step(drive, &spent);
-}
-
-static void keep_limits(struct drive *drive, const struct reading *reading)
-{
-	const enum run_phase phase = drive->run.progress.phase;
-	const struct healthlimit_config config = {
-		.wear_limit_pct = drive->config->wear_limit_pct,
-		.spare_floor_pct = drive->config->spare_floor_pct,
-		.max_temp_c = drive->config->max_temp_c,
-		.is_sata = drive->health.way != PROBER_NVME,
-	};
-	const struct healthlimit_reading now = {
-		.temp_c = reading_get_double(reading, READING_TEMP_C),
-		.critical_temp_c = reading_get_double(reading, READING_CRITICAL_TEMP_C),
-		.percent_used = reading_get_double(reading, READING_PERCENT_USED),
-		.first_percent_used = drive->health.first_percent_used,
-		.spare_pct = reading_get_double(reading, READING_SPARE_PCT),
-		.spare_threshold_pct = reading_get_double(reading, READING_SPARE_THRESHOLD_PCT),
-	};
-	struct healthlimit_answer answer;
-
-	if (!drive->is_open || drive->soak->is_stopping)
-		return;
-	healthlimit_decide(&config, &now, drive->health.is_too_hot, &answer);
-	if (answer.action == HEALTHLIMIT_STOP &&
-		(phase == PHASE_FILL || phase == PHASE_SOAK || phase == PHASE_PROBE))
-		wear_stop(drive, answer.text);
-	else if (answer.action == HEALTHLIMIT_PAUSE && drive->run.progress.status == RUN_RUNNING)
-		heat_pause(drive, answer.text);
-	else if (answer.action == HEALTHLIMIT_GO_ON && drive->health.is_too_hot)
-		heat_resume(drive);
 }
 
 static void note_failure(struct drive *drive, const struct prober_answer *answer)
@@ -417,7 +273,8 @@ static void note_failure(struct drive *drive, const struct prober_answer *answer
 		return;
 	}
 	if (health->failures == 0)
-		drive_event(drive, "health", EVENT_WARNING, "the drive's health can't be read: %s",
+		drive_event(drive, "health", EVENT_WARNING,
+			"the drive's health can't be read, so that no limit on it holds: %s",
 			answer->reading && answer->reading->notes[0] ? answer->reading->notes
 								     : strerror(-answer->rc));
 	if (health->failures < BACKOFF_MOST)
@@ -435,19 +292,20 @@ static void take(struct drive *drive, const struct prober_answer *answer)
 	if (health->failures)
 		drive_event(drive, "health", EVENT_INFO, "the drive's health can be read again");
 	health->failures = 0;
-	if (health->read_ms != INT64_MIN || answer->reading->known[READING_CRITICAL_WARNING])
-		note_warnings(drive, answer->reading);
-	note_growth(drive, answer->reading);
+	health_note_changes(drive, answer->reading);
 	keep(drive, answer);
 	remember(drive, answer->reading);
-	keep_limits(drive, answer->reading);
+	health_keep_limits(drive, answer->reading);
+	health->read_ms = drive_now_ms(drive);
+	health->read_ns = clock_mono_ns();
 }
 
 void drive_take_health(struct drive *drive)
 {
+	struct health_watch *health = &drive->health;
 	struct prober_answer answer;
 
-	while (prober_next_answer(drive->health.prober, &answer)) {
+	while (prober_next_answer(health->prober, &answer)) {
 		/* Of a run that another has followed it is kept, no more. */
 		if (strcmp(answer.question.run, drive->run.id) == 0)
 			take(drive, &answer);
@@ -457,5 +315,7 @@ void drive_take_health(struct drive *drive)
 			reading_fini(answer.reading);
 			free(answer.reading);
 		}
+		if (health->has_later)
+			health->has_later = !prober_ask(health->prober, &health->later);
 	}
 }

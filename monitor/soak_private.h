@@ -60,6 +60,7 @@ void sweep_conclude(
 bool sweep_is_clean(const struct sweep_watch *watch);
 
 /* What is known of the drive's health. */
+#define HEALTH_TEXTS 4
 struct health_watch {
 	struct prober *prober;
 	enum prober_way way; /* PROBER_NONE: not read */
@@ -71,10 +72,17 @@ struct health_watch {
 	bool was_polling;			       /* a reading was begun in this interval */
 	unsigned failures;			       /* in a row; bounded */
 	double temp_c, percent_used, spare_pct;	       /* of the last reading; NAN */
+	uint64_t media_errors;			       /* likewise; SAMPLE_UNKNOWN */
 	double first_percent_used, first_media_errors; /* of the run, across restarts; NAN */
-	bool is_too_hot;			       /* the run is paused for it */
-	bool known[READING_FIELD_COUNT];
-	__int128 value[READING_FIELD_COUNT]; /* as last known */
+	bool has_earlier; /* readings of the run, before this start of the service */
+	bool is_too_hot;  /* the run is paused for it */
+	unsigned untold;  /* limits for which the drive does not tell enough: bits */
+	bool has_later;	  /* evidence that waits for the reading under way */
+	struct prober_question later;
+	/* As last known, and as in the reading before. */
+	bool known[READING_FIELD_COUNT], was_known[READING_FIELD_COUNT];
+	__int128 value[READING_FIELD_COUNT], was[READING_FIELD_COUNT];
+	char texts[HEALTH_TEXTS][64]; /* serial, firmware and the like */
 };
 
 /* The deciders on the run's samples. */
@@ -218,6 +226,12 @@ void drive_put_health(struct drive *drive, struct sample *sample);
 void drive_health_words(const struct drive *drive, char *words);
 /* At a tick: readings that are due are asked for in the middle of the interval. */
 void soak_plan_health(struct soak *soak);
+/* soak_health_events.c: what changed since the reading before is told. */
+void health_note_changes(struct drive *drive, const struct reading *reading);
+void health_recall_changes(struct health_watch *health, const char *fields); /* of the last reading kept */
+/* soak_health_limits.c: whether the run goes on. */
+void health_keep_limits(struct drive *drive, const struct reading *reading);
+void health_recall_limits(struct drive *drive);
 
 /* soak_judge.c: steady state and falls of throughput. The sample that a tick has just ended, before it is stored. */
 void drive_judge(struct drive *drive);

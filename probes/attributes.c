@@ -158,6 +158,7 @@ static bool number_of(
 
 	switch (rule->how) {
 	case ATTRIBUTE_RAW:
+	case ATTRIBUTE_SHARE:
 		*out = reading_le(attribute->raw + rule->at, rule->length);
 		return is_available(attribute);
 	case ATTRIBUTE_CURRENT:
@@ -192,8 +193,11 @@ static bool rule_number(const struct reading *reading, const struct attribute_ru
 		return false;
 	if (rule->plus && (!other || !number_of(rule, other, &more)))
 		return false;
-	*out += more;
-	return true;
+	if (rule->how != ATTRIBUTE_SHARE)
+		*out += more;
+	else if (more)
+		*out = *out * 100 / more;
+	return rule->how != ATTRIBUTE_SHARE || more;
 }
 
 /* No drive wrote faster than its link for as long as it was on: then the unit is another one. */
@@ -228,6 +232,14 @@ void reading_set_written(struct reading *reading, enum reading_field raw, uint64
 		reading_set_bytes(reading, bytes, count, unit_bytes);
 }
 
+static void set_from(struct reading *reading, const struct attribute_rule *rule)
+{
+	if (rule->plus)
+		reading_set_from(reading, rule->field, "attributes %u and %u", rule->id, rule->plus);
+	else
+		reading_set_from(reading, rule->field, "attribute %u", rule->id);
+}
+
 static void apply(struct reading *reading, const struct attribute_rule *rule)
 {
 	uint64_t number;
@@ -239,6 +251,11 @@ static void apply(struct reading *reading, const struct attribute_rule *rule)
 	case READING_HOST_WRITTEN_RAW:
 	case READING_MEDIA_WRITTEN_RAW:
 		reading_set_written(reading, rule->field, number, rule->unit_bytes, rule->is_doubtful);
+		set_from(reading, rule);
+		break;
+	case READING_MEDIA_PAGES:
+		reading_set(reading, rule->field, (__int128)number);
+		set_from(reading, rule);
 		break;
 	case READING_HOST_READ_BYTES:
 		if (!rule->is_doubtful)

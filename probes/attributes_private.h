@@ -12,12 +12,13 @@ enum attribute_how {
 	ATTRIBUTE_LEFT_RAW,	  /* so is the first byte of the raw value */
 	ATTRIBUTE_LEFT_EITHER,	  /* so is the raw value when the normalised one stays at 100, else that */
 	ATTRIBUTE_LEFT_AGREED,	  /* the normalised value, when the raw one, left or used, agrees */
+	ATTRIBUTE_SHARE,	  /* percent that the raw value is of that of the attribute @plus */
 	ATTRIBUTE_USED_HUNDREDTHS /* 1/100 % used in the first two bytes, when the normalised value agrees */
 };
 
 struct attribute_rule {
 	uint8_t id;
-	uint8_t plus; /* an attribute whose number is added; 0: none */
+	uint8_t plus; /* an attribute whose number is added, or see @how; 0: none */
 	enum attribute_how how;
 	uint8_t at, length;	  /* bytes of the raw value */
 	bool is_doubtful;	  /* the unit is a guess, to be confirmed by measuring */

@@ -24,6 +24,12 @@
 	{                                                                                                    \
 		id, 0, how, 0, 6, false, READING_PERCENT_USED, 0, name                                       \
 	}
+/* Erases of those that a block is rated for. */
+#define WEAR_SHARE(erases, rated)                                                                            \
+	{                                                                                                    \
+		erases, rated, ATTRIBUTE_SHARE, 0, 6, false, READING_PERCENT_USED, 0,                        \
+			"mean erases of a block"                                                             \
+	}
 #define SPARE(id)                                                                                            \
 	{                                                                                                    \
 		id, 0, ATTRIBUTE_CURRENT, 0, 6, false, READING_SPARE_PCT, 0, "spare blocks"                  \
@@ -65,8 +71,9 @@ const size_t attribute_common_rule_count = sizeof(attribute_common_rules) / size
 #define INTEL_COMMON                                                                                         \
 	HOST(241, MIB32), HOST(225, MIB32), READS(242, MIB32), PROGRAM_FAILS(171), ERASE_FAILS(172),         \
 		NAME(183, "speed downshifts of the link"), NAME(184, "end-to-end errors"),                   \
-		NAME(226, "wear of the timed workload, 1/1024 %"),                                           \
-		NAME(227, "reads of the timed workload, %"), NAME(228, "minutes of the timed workload"),     \
+		RAW(226, READING_WORKLOAD_WEAR, "wear of the timed workload, 1/1024 %"),                     \
+		NAME(227, "reads of the timed workload, %"),                                                 \
+		RAW(228, READING_WORKLOAD_MINUTES, "minutes of the timed workload"),                         \
 		WEAR(233, ATTRIBUTE_LEFT_CURRENT, "life left"), SPARE(232)
 
 static const struct attribute_rule intel_old[] = { INTEL_COMMON, NAME(170, "spare blocks"), UNSAFE(192) };
@@ -159,8 +166,8 @@ static const struct attribute_rule silicon_motion[] = { HOST(241, MIB32), HOST(2
 	MEDIA_BOTH(245, 246, MIB32), NAME(246, "written to the SLC flash"), ERRORS(160),
 	NAME(161, "spare blocks"), NAME(163, "bad blocks of the factory"), NAME(164, "erases of all blocks"),
 	MAX_ERASES(165), MIN_ERASES(166), MEAN_ERASES(167), NAME(168, "erases that a block is rated for"),
-	WEAR(169, ATTRIBUTE_LEFT_RAW, "life left"), PROGRAM_FAILS(181), ERASE_FAILS(182), UNSAFE(192),
-	SPARE(232) };
+	WEAR(169, ATTRIBUTE_LEFT_RAW, "life left"), WEAR_SHARE(167, 168), PROGRAM_FAILS(181),
+	ERASE_FAILS(182), UNSAFE(192), SPARE(232) };
 static const struct attribute_rule toshiba_hk4r[] = { HOST(241, MIB32), NAME(169, "spare blocks"),
 	NAME(173, "erases") };
 static const struct attribute_rule toshiba_hg6[] = { HOST_MAYBE(241, 0), NAME(167, "write protection"),

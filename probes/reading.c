@@ -78,6 +78,8 @@ static const struct {
 	[READING_FAILED_THRESHOLDS] = { "failed_thresholds", false },
 	[READING_ROTATION_RPM] = { "rotation_rpm", false },
 	[READING_LOGICAL_BLOCK_BYTES] = { "logical_block_bytes", false },
+	[READING_WORKLOAD_WEAR] = { "workload_wear_1024ths_pct", false },
+	[READING_WORKLOAD_MINUTES] = { "workload_minutes", false },
 };
 
 void reading_init(struct reading *reading)
@@ -243,6 +245,8 @@ void reading_json(const struct reading *reading, struct text *out)
 	put_text(&json, "serial", reading->serial);
 	put_text(&json, "firmware", reading->firmware);
 	put_text(&json, "family", reading->family);
+	put_text(&json, "host_written_from", reading->host_written_from);
+	put_text(&json, "media_written_from", reading->media_written_from);
 	put_text(&json, "notes", reading->notes);
 	json_key(&json, "attributes");
 	json_array_open(&json);
@@ -299,6 +303,57 @@ void reading_set_bytes(
 		reading_note(reading, "%s is beyond 128 bits", fields[field].name);
 	}
 	reading_set(reading, field, (__int128)bytes);
+}
+
+void reading_set_from(struct reading *reading, enum reading_field raw, const char *format, ...)
+{
+	char *from = raw == READING_HOST_WRITTEN_RAW ? reading->host_written_from
+						     : reading->media_written_from;
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(from, READING_FROM_MAX, format, args);
+	va_end(args);
+}
+
+/* Counters by a standard before those of vendors, and the finer before the coarser. */
+static unsigned rank_of(const char *from)
+{
+	static const char *const best_last[] = { "attribute", "page CAh", "page 09h", "page C0h", "page 02h",
+		"device statistics" };
+	unsigned rank = 0;
+
+	for (unsigned i = 0; i < sizeof(best_last) / sizeof(best_last[0]); i++)
+		if (strncmp(from, best_last[i], strlen(best_last[i])) == 0)
+			rank = i + 1;
+	return rank;
+}
+
+static void hold(
+	char *before, char *now, struct reading *reading, const enum reading_field *counter, size_t count)
+{
+	if (strcmp(before, now) == 0)
+		return;
+	if (!before[0] || rank_of(now) > rank_of(before)) {
+		text_copy(before, READING_FROM_MAX, now);
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		reading_clear(reading, counter[i]);
+	now[0] = '\0';
+}
+
+void reading_hold_counters(struct reading_memory *memory, struct reading *reading)
+{
+	static const enum reading_field host[] = { READING_HOST_WRITTEN_BYTES, READING_HOST_WRITTEN_RAW,
+		READING_HOST_WRITTEN_UNIT_BYTES };
+	static const enum reading_field media[] = { READING_MEDIA_WRITTEN_BYTES, READING_MEDIA_WRITTEN_RAW,
+		READING_MEDIA_WRITTEN_UNIT_BYTES, READING_MEDIA_PAGES };
+
+	hold(memory->host_written_from, reading->host_written_from, reading, host,
+		sizeof(host) / sizeof(host[0]));
+	hold(memory->media_written_from, reading->media_written_from, reading, media,
+		sizeof(media) / sizeof(media[0]));
 }
 
 bool reading_is_uniform(const uint8_t *bytes, size_t length, uint8_t value)

@@ -66,6 +66,8 @@ enum reading_field {
 	READING_FAILED_THRESHOLDS, /* attributes that announce a failure, at or below their threshold */
 	READING_ROTATION_RPM,	   /* 0: solid state */
 	READING_LOGICAL_BLOCK_BYTES,
+	READING_WORKLOAD_WEAR, /* 1/1024 % of the rated life, since a timer that its owner starts */
+	READING_WORKLOAD_MINUTES,
 	READING_FIELD_COUNT
 };
 
@@ -87,6 +89,7 @@ struct reading_page {
 #define READING_ATTRIBUTES_MAX 40
 #define READING_PAGES_MAX      16
 #define READING_NOTES_MAX      256
+#define READING_FROM_MAX       32
 
 struct reading {
 	int64_t t_ms;	 /* wall clock of the end of the reading; INT64_MIN: from a file */
@@ -94,6 +97,8 @@ struct reading {
 	char model[64], serial[64], firmware[32];
 	char family
 		[64]; /* row of the attribute table; "" unknown: then raw numbers only, no bytes, no wear */
+	/* Which page or attribute counts what was written by the host, and to the flash; "" unknown. */
+	char host_written_from[READING_FROM_MAX], media_written_from[READING_FROM_MAX];
 	bool known[READING_FIELD_COUNT];
 	__int128 value
 		[READING_FIELD_COUNT]; /* the bits; all but temperatures are unsigned: use reading_get_...() */
@@ -123,7 +128,7 @@ int reading_unpack(struct reading *reading, const uint8_t *bytes, size_t length)
 
 const char *reading_field_name(enum reading_field field);
 /* The members of the object of API.md (without braces): "t_s", every field, null where unknown, then "source", "model",
- * "serial", "firmware", "family", "notes" and "attributes". */
+ * "serial", "firmware", "family", "host_written_from", "media_written_from", "notes" and "attributes". */
 void reading_json(const struct reading *reading, struct text *out);
 /* The bits of READING_CRITICAL_WARNING in words, "a, b"; nothing for none. */
 void reading_warning_words(uint64_t bits, struct text *out);
@@ -134,6 +139,7 @@ enum reading_kind {
 	READING_KIND_NVME_IDENTIFY,
 	READING_KIND_NVME_ENDURANCE_GROUP,
 	READING_KIND_OCP_SMART,
+	READING_KIND_INTEL_SMART,
 	READING_KIND_ATA_IDENTIFY,
 	READING_KIND_ATA_SMART, /* 512 bytes, or 1024: the thresholds follow */
 	READING_KIND_ATA_STATISTICS,
@@ -161,6 +167,8 @@ int reading_decode_nvme_endurance_group(
 	struct reading *reading, const uint8_t *page, size_t length); /* 09h */
 int reading_decode_ocp_smart(
 	struct reading *reading, const uint8_t *page, size_t length); /* C0h, by its GUID */
+int reading_decode_intel_smart(struct reading *reading, const uint8_t *page,
+	size_t length); /* CAh of Intel and Solidigm, by its keys */
 int reading_decode_ata_identify(struct reading *reading, const uint8_t *page, size_t length); /* 512 */
 /* SMART READ DATA with its thresholds (NULL: none); needs the model of an identify decoded before. */
 int reading_decode_ata_smart(struct reading *reading, const uint8_t *data, const uint8_t *thresholds);
@@ -183,9 +191,10 @@ struct reading_memory {
 	uint32_t listed;  /* a bit a page that the drive says it has */
 	bool has_list;
 	uint8_t ata_way; /* of access: 1 + the one that worked last, or is to be tried next; 0: try all */
-	uint8_t ata_failures;	  /* of it, one after the other */
-	int child;		  /* a smartctl that was killed and still waits for the drive */
-	bool has_statistics;	  /* the drive's own statistics count what the host wrote */
+	uint8_t ata_failures; /* of it, one after the other */
+	int child;	      /* a smartctl that was killed and still waits for the drive */
+	/* The counters that the drive was told by until now, see reading_hold_counters(). */
+	char host_written_from[READING_FROM_MAX], media_written_from[READING_FROM_MAX];
 	struct reading_job *hung; /* a reading that was given up, its command still with the drive */
 };
 
@@ -195,11 +204,12 @@ void reading_memory_fini(struct reading_memory *memory);
 int reading_read_nvme_known(
 	const char *node, bool wants_error_log, struct reading_memory *memory, struct reading *out);
 int reading_read_ata(const char *node, struct reading *out); /* "/dev/sda" */
-/* The same, with the way of access that worked before; -EBUSY as above. */
-int reading_read_ata_known(const char *node, struct reading_memory *memory, struct reading *out);
+/* The same, with the way of access that worked before, and with the error log when it is wanted; -EBUSY as above. */
+int reading_read_ata_known(
+	const char *node, bool wants_error_log, struct reading_memory *memory, struct reading *out);
 int reading_read_smartctl(
 	const char *node, const char *type, struct reading *out); /* type: "megaraid,3"; "" auto */
-int reading_read_smartctl_known(
-	const char *node, const char *type, struct reading_memory *memory, struct reading *out);
+int reading_read_smartctl_known(const char *node, const char *type, bool wants_error_log,
+	struct reading_memory *memory, struct reading *out);
 
 #endif

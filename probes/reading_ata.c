@@ -16,7 +16,7 @@ enum { ROTATION_NONE = 1, ROTATION_LOWEST = 0x401, ROTATION_HIGHEST = 0xfffe, IN
 /* Of SMART data and thresholds: where the table begins, and what an entry holds. */
 enum { TABLE = 2, ENTRY_BYTES = 12, ENTRY_FLAGS = 1, ENTRY_CURRENT = 3, ENTRY_WORST = 4, ENTRY_RAW = 5 };
 /* Of a statistic's eight bytes the last has the flags. */
-enum { STATISTIC_BYTES = 8, STATISTIC_SUPPORTED = 0x80, STATISTIC_VALID = 0x40, STATISTIC_WRITTEN = 0x18 };
+enum { STATISTIC_BYTES = 8, STATISTIC_SUPPORTED = 0x80, STATISTIC_VALID = 0x40 };
 enum { DEFAULT_BLOCK_BYTES = 512, TEMP_LOWEST_C = -40, TEMP_HIGHEST_C = 125 };
 
 static unsigned word(const uint8_t *page, unsigned index)
@@ -149,7 +149,7 @@ static const struct statistic {
 } statistics[] = {
 	{ 1, 0x08, 4, false, true, READING_POWER_CYCLES },
 	{ 1, 0x10, 4, false, false, READING_POWER_ON_HOURS },
-	{ 1, STATISTIC_WRITTEN, 6, false, false, READING_HOST_WRITTEN_RAW },
+	{ 1, 0x18, 6, false, false, READING_HOST_WRITTEN_RAW },
 	{ 1, 0x20, 6, false, false, READING_HOST_WRITE_COMMANDS },
 	{ 1, 0x28, 6, false, false, READING_HOST_READ_BYTES },
 	{ 1, 0x30, 6, false, false, READING_HOST_READ_COMMANDS },
@@ -175,6 +175,7 @@ static void set_statistic(struct reading *reading, const struct statistic *row, 
 	switch (row->field) {
 	case READING_HOST_WRITTEN_RAW:
 		reading_set_written(reading, row->field, (uint64_t)value, block_bytes_of(reading), false);
+		reading_set_from(reading, row->field, "device statistics");
 		break;
 	case READING_HOST_READ_BYTES:
 		reading_set_bytes(reading, row->field, (unsigned __int128)value, block_bytes_of(reading));
@@ -200,11 +201,6 @@ static bool has_statistic(const uint8_t *page, unsigned at)
 	const unsigned flags = page[at + STATISTIC_BYTES - 1];
 
 	return flags & STATISTIC_SUPPORTED && flags & STATISTIC_VALID;
-}
-
-bool reading_has_ata_written(const uint8_t *page)
-{
-	return page[2] == 1 && has_statistic(page, STATISTIC_WRITTEN);
 }
 
 int reading_decode_ata_statistics(

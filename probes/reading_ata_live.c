@@ -18,7 +18,7 @@ enum { LOGS_MASK = 0xc020, LOGS_VALUE = 0x4020 };
 enum { FAILURES_MAX = 3 };
 
 /* In memory->refused. */
-enum { REFUSED_STATUS = 1 << 0, REFUSED_STATISTICS = 1 << 1 };
+enum { REFUSED_STATUS = 1 << 0, REFUSED_STATISTICS = 1 << 1, REFUSED_ERROR_LOG = 1 << 2 };
 
 /* In the order of trying. Bridges, and QEMU's AHCI, answer some of them wrongly. */
 static const struct way {
@@ -35,10 +35,10 @@ enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
 struct task {
 	struct reading_ata_port port;
+	bool wants_error_log;
 	struct reading_memory memory;
 	uint8_t blob[ATA_BLOB_MAX];
 	size_t blob_length;
-	bool is_counted; /* by the statistics: what the host wrote */
 };
 
 static void task_free(void *arg)
@@ -322,25 +322,10 @@ static int read_page(struct reading_job *job, struct task *task, unsigned number
 		rc = reading_decode_ata_statistics(reading, number, page, sizeof(page));
 	(void)snprintf(name, sizeof(name), "ata-stat-%u", number);
 	if (rc == 0)
-		task->is_counted |= reading_has_ata_written(page);
-	if (rc == 0)
 		rc = reading_keep_page(reading, name, page, sizeof(page));
 	if (rc != 0)
 		reading_note(reading, "device statistics, page %u: %s", number, reason(rc));
 	return rc;
-}
-
-/* The same counter at each reading: an attribute's, in another unit, in its place would look like a leap. */
-static void hold_counter(struct task *task, struct reading *reading)
-{
-	static const enum reading_field fields[] = { READING_HOST_WRITTEN_BYTES, READING_HOST_WRITTEN_RAW,
-		READING_HOST_WRITTEN_UNIT_BYTES };
-
-	task->memory.has_statistics |= task->is_counted;
-	if (!task->memory.has_statistics || task->is_counted)
-		return;
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		reading_clear(reading, fields[i]);
 }
 
 static int read_statistics(struct reading_job *job, struct task *task)
@@ -354,8 +339,28 @@ static int read_statistics(struct reading_job *job, struct task *task)
 		if (rc != -ECANCELED && !is_gone(rc))
 			rc = 0;
 	}
-	if (rc != -ECANCELED)
-		hold_counter(task, reading_job_reading(job));
+	return rc;
+}
+
+/* Evidence, kept as it came: the newest page of the errors with 48-bit addresses, where the directory has them. */
+static int read_error_log(struct reading_job *job, struct task *task)
+{
+	uint8_t page[ATA_PAGE_BYTES] __attribute__((aligned(8)));
+	struct reading *reading = reading_job_reading(job);
+	int rc = has_logs(reading) && !(task->memory.refused & REFUSED_ERROR_LOG)
+			 ? read_log(job, task, 0, 0, page)
+			 : -ENODATA;
+
+	if (rc == 0 && !reading_le(page + 2 * (size_t)ATA_ERROR_LOG, 2))
+		rc = -ENODATA;
+	if (rc == 0)
+		rc = read_log(job, task, ATA_ERROR_LOG, 0, page);
+	if (rc == 0)
+		rc = reading_keep_page(reading, "ata-errors", page, sizeof(page));
+	if (rc == -EOPNOTSUPP)
+		task->memory.refused |= REFUSED_ERROR_LOG;
+	if (rc < 0 && rc != -ECANCELED)
+		reading_note(reading, "error log: %s", reason(rc));
 	return rc;
 }
 
@@ -370,17 +375,21 @@ static int task_main(struct reading_job *job, void *arg)
 		return rc;
 	if (memory->serial[0] && strcmp(memory->serial, serial) != 0) {
 		memory->refused = memory->listed = 0;
-		memory->has_list = memory->has_statistics = false;
+		memory->has_list = false;
+		memory->host_written_from[0] = memory->media_written_from[0] = '\0';
 	}
 	text_copy(memory->serial, sizeof(memory->serial), serial);
 	rc = read_status(job, task);
 	if (rc == -ECANCELED || is_gone(rc))
 		return rc == -ECANCELED ? rc : 0;
 	rc = read_statistics(job, task);
+	if (rc == -ECANCELED || is_gone(rc) || !task->wants_error_log)
+		return rc == -ECANCELED ? rc : 0;
+	rc = read_error_log(job, task);
 	return rc == -ECANCELED ? rc : 0;
 }
 
-int reading_ata_by_port(const struct reading_ata_port *port, unsigned deadline_ms,
+int reading_ata_by_port(const struct reading_ata_port *port, bool wants_error_log, unsigned deadline_ms,
 	struct reading_memory *memory, struct reading *out)
 {
 	struct task *task = reading_memory_is_hung(memory) ? NULL : calloc(1, sizeof(*task));
@@ -391,23 +400,25 @@ int reading_ata_by_port(const struct reading_ata_port *port, unsigned deadline_m
 		return reading_job_refuse(memory, out);
 	}
 	task->port = *port;
+	task->wants_error_log = wants_error_log;
 	if (memory)
 		task->memory = *memory;
 	return reading_job_read(task_main, task, task_free, &task->memory, deadline_ms, memory, out);
 }
 
-int reading_read_ata_known(const char *node, struct reading_memory *memory, struct reading *out)
+int reading_read_ata_known(
+	const char *node, bool wants_error_log, struct reading_memory *memory, struct reading *out)
 {
 	struct reading_ata_port port;
 	int rc = reading_ata_port_new(node, &port);
 
 	if (rc == 0)
-		return reading_ata_by_port(&port, READING_DEADLINE_MS, memory, out);
+		return reading_ata_by_port(&port, wants_error_log, READING_DEADLINE_MS, memory, out);
 	reading_init(out);
 	return rc;
 }
 
 int reading_read_ata(const char *node, struct reading *out)
 {
-	return reading_read_ata_known(node, NULL, out);
+	return reading_read_ata_known(node, false, NULL, out);
 }

@@ -9,6 +9,7 @@
 #define ATA_PAGE_BYTES	   512
 #define ATA_ATTRIBUTES	   30
 #define ATA_STATISTICS_LOG 0x04
+#define ATA_ERROR_LOG	   0x03
 /* Pages of the log of device statistics, as bits: those with something for a reading. */
 #define ATA_STATISTICS_WANTED (1u << 1 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 7)
 
@@ -25,8 +26,6 @@ enum reading_ata_chunk {
 int reading_find_ata_chunks(const uint8_t *blob, size_t length, const uint8_t **chunks);
 /* Which pages there are, of page 0: bits. */
 uint32_t reading_list_ata_statistics(const uint8_t *page);
-/* Page 1 counts the sectors that the host wrote. */
-bool reading_has_ata_written(const uint8_t *page);
 /* SMART_FAILED, of SMART RETURN STATUS. */
 void reading_set_smart_failed(struct reading *reading, bool is_failed);
 
@@ -57,7 +56,7 @@ int reading_ata_get_registers(const uint8_t *sense, size_t length, uint64_t *lba
 /* -ENOMEM; the port reads the drive at @node, which is opened when it is first needed. */
 int reading_ata_port_new(const char *node, struct reading_ata_port *out);
 /* Read by @port, which is freed in any case. As reading_read_ata_known(). */
-int reading_ata_by_port(const struct reading_ata_port *port, unsigned deadline_ms,
+int reading_ata_by_port(const struct reading_ata_port *port, bool wants_error_log, unsigned deadline_ms,
 	struct reading_memory *memory, struct reading *out);
 
 #endif

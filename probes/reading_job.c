@@ -224,6 +224,8 @@ int reading_job_read(int (*work)(struct reading_job *job, void *arg), void *arg,
 	if (!job)
 		return rc;
 	memory_keep(memory, job, learnt);
+	if (memory)
+		reading_hold_counters(memory, out);
 	if (rc == -ETIMEDOUT) {
 		reading_note(out, "no answer within %u ms", deadline_ms);
 		rc = out->page_count ? 0 : rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Decoders of NVMe pages: SMART/Health 02h, endurance group 09h and Identify Controller as the NVM Express base
- * specification has them, C0h as the OCP Datacenter NVMe SSD specification does. */
+ * specification has them, C0h as the OCP Datacenter NVMe SSD specification does, CAh as Intel and Solidigm do. */
 #include <errno.h>
 #include <string.h>
 
@@ -66,8 +66,10 @@ static void set_percent(struct reading *reading, enum reading_field field, uint8
 		reading_note(reading, "%s: %u is none", reading_field_name(field), pct);
 }
 
-static void set_host_written(struct reading *reading, unsigned __int128 count, uint64_t unit_bytes)
+static void set_host_written(
+	struct reading *reading, unsigned __int128 count, uint64_t unit_bytes, const char *from)
 {
+	reading_set_from(reading, READING_HOST_WRITTEN_RAW, "%s", from);
 	reading_set(reading, READING_HOST_WRITTEN_RAW, (__int128)count);
 	reading_set(reading, READING_HOST_WRITTEN_UNIT_BYTES, (__int128)unit_bytes);
 	/* 0 is said to mean "not reported", hence no bytes; before the first write it is a count to begin with. */
@@ -75,7 +77,8 @@ static void set_host_written(struct reading *reading, unsigned __int128 count, u
 		reading_set_bytes(reading, READING_HOST_WRITTEN_BYTES, count, unit_bytes);
 }
 
-static void set_media_written(struct reading *reading, unsigned __int128 count, uint64_t unit_bytes)
+static void set_media_written(
+	struct reading *reading, unsigned __int128 count, uint64_t unit_bytes, const char *from)
 {
 	double host = reading_get_double(reading, READING_HOST_WRITTEN_BYTES);
 	double waf = (double)count * (double)unit_bytes / host;
@@ -83,6 +86,7 @@ static void set_media_written(struct reading *reading, unsigned __int128 count, 
 	if (!count)
 		return;
 	reading_set(reading, READING_MEDIA_WRITTEN_RAW, (__int128)count);
+	reading_set_from(reading, READING_MEDIA_WRITTEN_RAW, "%s", from);
 	/* Little was written: a fresh drive has formatted itself more than it has served. */
 	if (host > 1e12 && (waf < WAF_LOWEST || waf > WAF_HIGHEST)) {
 		reading_clear(reading, READING_MEDIA_WRITTEN_BYTES);
@@ -134,7 +138,7 @@ int reading_decode_nvme_smart(struct reading *reading, const uint8_t *page, size
 		reading_set_bytes(reading, READING_HOST_READ_BYTES, units_read, DATA_UNIT_BYTES);
 	/* It is rounded up: with a write there is at least 1, unless the drive doesn't report it. */
 	if (units_written || !reading_le128(page + 80))
-		set_host_written(reading, units_written, DATA_UNIT_BYTES);
+		set_host_written(reading, units_written, DATA_UNIT_BYTES, "page 02h");
 	if (reading_is_uniform(page, length, 0))
 		reading_note(reading, "page 02h is all zeros");
 	else if (reading_is_uniform(page, length, 0xff))
@@ -191,8 +195,8 @@ int reading_decode_nvme_endurance_group(struct reading *reading, const uint8_t *
 	if (units_read && !reading->known[READING_HOST_READ_BYTES])
 		reading_set_bytes(reading, READING_HOST_READ_BYTES, units_read, GROUP_UNIT_BYTES);
 	if (units_written && !reading->known[READING_HOST_WRITTEN_RAW])
-		set_host_written(reading, units_written, GROUP_UNIT_BYTES);
-	set_media_written(reading, reading_le128(page + 80), GROUP_UNIT_BYTES);
+		set_host_written(reading, units_written, GROUP_UNIT_BYTES, "page 09h");
+	set_media_written(reading, reading_le128(page + 80), GROUP_UNIT_BYTES, "page 09h");
 	return 0;
 }
 
@@ -225,6 +229,69 @@ int reading_decode_ocp_smart(struct reading *reading, const uint8_t *page, size_
 	if (!reading_is_uniform(page + 128, 2, 0xff))
 		reading_set(reading, READING_PLP_PCT, (__int128)reading_le(page + 128, 2));
 	/* Bytes, so finer than those of page 09h. */
-	set_media_written(reading, reading_le128(page), 1);
+	set_media_written(reading, reading_le128(page), 1, "page C0h (OCP)");
+	return 0;
+}
+
+/* Entries of twelve bytes: a key, the normalised value, and the raw one, which for some keys is several numbers. */
+enum { INTEL_ENTRY_BYTES = 12, INTEL_ENTRIES = 20, INTEL_RAW = 5, INTEL_RAW_BYTES = 6 };
+enum {
+	INTEL_PROGRAM_FAILS = 0xab,
+	INTEL_ERASE_FAILS = 0xac,
+	INTEL_ERASES = 0xad,
+	INTEL_MEDIA_WRITTEN = 0xf4
+};
+#define INTEL_UNIT_BYTES (32u << 20)
+
+static const struct {
+	uint8_t key, at, length; /* of the raw value */
+	enum reading_field field;
+} intel_rows[] = {
+	{ INTEL_PROGRAM_FAILS, 0, 6, READING_PROGRAM_FAILS },
+	{ INTEL_ERASE_FAILS, 0, 6, READING_ERASE_FAILS },
+	{ INTEL_ERASES, 0, 2, READING_MIN_ERASES },
+	{ INTEL_ERASES, 2, 2, READING_MAX_ERASES },
+	{ INTEL_ERASES, 4, 2, READING_MEAN_ERASES },
+	{ 0xc7, 0, 6, READING_CRC_ERRORS },
+	{ 0xe2, 0, 6, READING_WORKLOAD_WEAR },
+	{ 0xe4, 0, 6, READING_WORKLOAD_MINUTES },
+	{ 0xea, 1, 4, READING_THROTTLE_EVENTS },
+};
+
+/* 65535, and all ones however long, is "not available". */
+static bool is_available(const uint8_t *raw)
+{
+	const uint64_t value = reading_le(raw, INTEL_RAW_BYTES);
+
+	return value != 0xffff && value != 0xffffffff && value != 0xffffffffffff;
+}
+
+static void decode_intel_entry(struct reading *reading, const uint8_t *entry)
+{
+	const uint8_t *raw = entry + INTEL_RAW;
+
+	if (!is_available(raw))
+		return;
+	for (size_t i = 0; i < COUNT(intel_rows); i++)
+		if (intel_rows[i].key == entry[0] && !reading->known[intel_rows[i].field])
+			reading_set(reading, intel_rows[i].field,
+				(__int128)reading_le(raw + intel_rows[i].at, intel_rows[i].length));
+	/* The other pages are a standard's. */
+	if (entry[0] == INTEL_MEDIA_WRITTEN && !reading->known[READING_MEDIA_WRITTEN_RAW])
+		set_media_written(reading, reading_le(raw, INTEL_RAW_BYTES), INTEL_UNIT_BYTES, "page CAh");
+}
+
+int reading_decode_intel_smart(struct reading *reading, const uint8_t *page, size_t length)
+{
+	static const uint8_t first_keys[] = { INTEL_PROGRAM_FAILS, INTEL_ERASE_FAILS, INTEL_ERASES };
+
+	if (length != PAGE_BYTES)
+		return -EINVAL;
+	/* Others have a page of this number, of another content. */
+	for (size_t i = 0; i < sizeof(first_keys); i++)
+		if (page[i * INTEL_ENTRY_BYTES] != first_keys[i])
+			return -EINVAL;
+	for (size_t i = 0; i < INTEL_ENTRIES; i++)
+		decode_intel_entry(reading, page + i * INTEL_ENTRY_BYTES);
 	return 0;
 }

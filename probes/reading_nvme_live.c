@@ -13,6 +13,7 @@
 #define SMART_PAGE     0x02
 #define GROUP_PAGE     0x09
 #define OCP_PAGE       0xc0
+#define INTEL_PAGE     0xca
 #define LIST_BYTES     1024
 #define SMART_BYTES    512
 #define IDENTIFY_BYTES NVME_IDENTIFY_DATA_SIZE
@@ -21,7 +22,7 @@
 #define ENTRIES_MAX 64
 
 /* Pages that not every drive has, as bits of a memory. */
-enum { HAS_LIST = 1 << 0, HAS_GROUP = 1 << 1, HAS_OCP = 1 << 2 };
+enum { HAS_LIST = 1 << 0, HAS_GROUP = 1 << 1, HAS_OCP = 1 << 2, HAS_INTEL = 1 << 3 };
 
 struct task {
 	struct reading_nvme_port port;
@@ -129,8 +130,10 @@ static int read_smart(struct reading_job *job, struct task *task)
 
 static void remember_drive(struct reading_memory *memory, const char *serial)
 {
-	if (strcmp(memory->serial, serial) != 0)
+	if (strcmp(memory->serial, serial) != 0) {
 		memory->refused = memory->listed = memory->has_list = 0;
+		memory->host_written_from[0] = memory->media_written_from[0] = '\0';
+	}
 	text_copy(memory->serial, sizeof(memory->serial), serial);
 }
 
@@ -177,7 +180,8 @@ static int read_list(struct reading_job *job, struct task *task)
 	if (rc == 0 && list[4 * SMART_PAGE] & 1) {
 		memory->has_list = true;
 		memory->listed = (list[4 * GROUP_PAGE] & 1 ? HAS_GROUP : 0u) |
-				 (list[4 * OCP_PAGE] & 1 ? HAS_OCP : 0u);
+				 (list[4 * OCP_PAGE] & 1 ? HAS_OCP : 0u) |
+				 (list[4 * INTEL_PAGE] & 1 ? HAS_INTEL : 0u);
 	} else if (rc == 0 || is_refusal(rc)) {
 		memory->refused |= HAS_LIST;
 	}
@@ -222,31 +226,60 @@ static int read_group(struct reading_job *job, struct task *task)
 	return rc;
 }
 
-/* Vendors of drives with the page; their others refuse it, once. */
-static bool may_have_ocp(uint16_t vendor)
-{
-	static const uint16_t vendors[] = { 0x025e /* Solidigm */, 0x1344 /* Micron */, 0x144d /* Samsung */,
-		0x14a4 /* Lite-On */, 0x15b7 /* SanDisk */, 0x1b96 /* WDC */, 0x1bb1 /* Seagate */,
-		0x1c5c /* SK hynix */, 0x1e0f /* Kioxia */ };
+/* Pages of vendors: of drives with one of these numbers, whose others refuse it, once. */
+static const struct vendor_page {
+	uint8_t number;
+	uint32_t bit;
+	bool is_others; /* the number has another meaning elsewhere: a list of pages that has it says nothing */
+	const char *name;
+	int (*decode)(struct reading *reading, const uint8_t *page, size_t length);
+	uint16_t vendors[10];
+} vendor_pages[] = {
+	{ INTEL_PAGE, HAS_INTEL, true, "intel-cah", reading_decode_intel_smart,
+		{ 0x8086 /* Intel */, 0x025e /* Solidigm */ } },
+	{ OCP_PAGE, HAS_OCP, false, "ocp-c0h", reading_decode_ocp_smart,
+		{ 0x025e /* Solidigm */, 0x1344 /* Micron */, 0x144d /* Samsung */, 0x14a4 /* Lite-On */,
+			0x15b7 /* SanDisk */, 0x1b96 /* WDC */, 0x1bb1 /* Seagate */, 0x1c5c /* SK hynix */,
+			0x1e0f /* Kioxia */ } },
+};
 
-	for (size_t i = 0; i < sizeof(vendors) / sizeof(vendors[0]); i++)
-		if (vendors[i] == vendor)
+static bool is_of_vendor(const struct vendor_page *page, uint16_t vendor)
+{
+	for (size_t i = 0; i < sizeof(page->vendors) / sizeof(page->vendors[0]); i++)
+		if (vendor && page->vendors[i] == vendor)
 			return true;
 	return false;
 }
 
-static int read_ocp(struct reading_job *job, struct task *task)
+static bool may_have(const struct task *task, const struct vendor_page *page)
 {
 	const struct reading_memory *memory = &task->memory;
-	bool is_there = memory->has_list ? memory->listed & HAS_OCP
-					 : task->has_memory && may_have_ocp(le16toh(controller(task)->vid));
-	int rc;
+	const bool is_of = is_of_vendor(page, le16toh(controller(task)->vid));
 
-	if (!task->has_identify || !is_there || memory->refused & HAS_OCP)
-		return 0;
-	rc = read_page(job, task, OCP_PAGE, 0, "ocp-c0h", reading_decode_ocp_smart);
-	learn(task, HAS_OCP, rc);
-	return rc;
+	if (!task->has_identify || memory->refused & page->bit)
+		return false;
+	if (memory->has_list)
+		return (memory->listed & page->bit) && (is_of || !page->is_others);
+	return task->has_memory && is_of;
+}
+
+static int read_vendor_pages(struct reading_job *job, struct task *task)
+{
+	int first = 0;
+
+	for (size_t i = 0; i < sizeof(vendor_pages) / sizeof(vendor_pages[0]); i++) {
+		const struct vendor_page *page = &vendor_pages[i];
+		int rc = 0;
+
+		if (may_have(task, page)) {
+			rc = read_page(job, task, page->number, 0, page->name, page->decode);
+			if (rc == -ECANCELED || is_gone(rc))
+				return rc;
+			learn(task, page->bit, rc);
+		}
+		first = first ? first : rc;
+	}
+	return first;
 }
 
 static int read_error_log(struct reading_job *job, struct task *task)
@@ -274,7 +307,7 @@ static int read_pages(struct reading_job *job, struct task *task)
 {
 	/* The one that matters most first. */
 	static int (*const steps[])(struct reading_job * job, struct task * task) = { read_smart,
-		read_identify, read_list, read_group, read_ocp, read_error_log };
+		read_identify, read_list, read_group, read_vendor_pages, read_error_log };
 	int first = 0;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {

@@ -17,6 +17,12 @@ void reading_set_bytes(
  * when that is sure and the sum possible, the bytes. */
 void reading_set_written(struct reading *reading, enum reading_field raw, uint64_t count, uint64_t unit_bytes,
 	bool is_doubtful);
+/* Which page or attribute the counter @raw is; READING_MEDIA_PAGES is one of what went to the flash. */
+void reading_set_from(struct reading *reading, enum reading_field raw, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* The same counters at each reading: where the best that was there before is missing, the one in its place would look
+ * like a leap, and is unknown. */
+void reading_hold_counters(struct reading_memory *memory, struct reading *reading);
 bool reading_is_uniform(const uint8_t *bytes, size_t length, uint8_t value);
 
 /* A reading under a deadline. The kernel can't be told to give up a command sooner without harm (a timeout on the admin

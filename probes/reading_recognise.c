@@ -49,6 +49,8 @@ static const struct kind_row kinds[READING_KIND_COUNT] = {
 	[READING_KIND_NVME_ENDURANCE_GROUP] = { "nvme-09h", "nvme: endurance group",
 		reading_decode_nvme_endurance_group, "nvme-09h" },
 	[READING_KIND_OCP_SMART] = { "ocp-c0h", "nvme: OCP C0h", reading_decode_ocp_smart, "ocp-c0h" },
+	[READING_KIND_INTEL_SMART] = { "intel-cah", "nvme: Intel CAh", reading_decode_intel_smart,
+		"intel-cah" },
 	[READING_KIND_ATA_IDENTIFY] = { "ata-identify", "ata: identify", reading_decode_ata_identify,
 		"ata-identify" },
 	[READING_KIND_ATA_SMART] = { "ata-smart", "ata: SMART data", decode_ata_smart, "ata-smart" },
@@ -110,6 +112,14 @@ static bool is_ocp(const uint8_t *page)
 
 	reading_init(&probe);
 	return reading_decode_ocp_smart(&probe, page, PAGE_BYTES) == 0;
+}
+
+static bool is_intel(const uint8_t *page)
+{
+	struct reading probe;
+
+	reading_init(&probe);
+	return reading_decode_intel_smart(&probe, page, PAGE_BYTES) == 0;
 }
 
 static bool is_printable(const uint8_t *bytes, size_t length)
@@ -215,6 +225,7 @@ enum reading_kind reading_recognise(const uint8_t *bytes, size_t length)
 	if (length != PAGE_BYTES)
 		return READING_KIND_COUNT;
 	return is_ocp(bytes)		  ? READING_KIND_OCP_SMART
+	       : is_intel(bytes)	  ? READING_KIND_INTEL_SMART
 	       : is_ata_identify(bytes)	  ? READING_KIND_ATA_IDENTIFY
 	       : is_ata_smart(bytes)	  ? READING_KIND_ATA_SMART
 	       : is_ata_statistics(bytes) ? READING_KIND_ATA_STATISTICS

@@ -239,12 +239,20 @@ static bool is_left(struct reading_memory *memory)
 	return false;
 }
 
-int reading_smartctl_run(const char *node, const char *type, unsigned deadline_ms,
+static void hold(struct reading_memory *memory, struct reading *out)
+{
+	if (strcmp(memory->serial, out->serial) != 0)
+		memory->host_written_from[0] = memory->media_written_from[0] = '\0';
+	text_copy(memory->serial, sizeof(memory->serial), out->serial);
+	reading_hold_counters(memory, out);
+}
+
+int reading_smartctl_run(const char *node, const char *type, bool wants_error_log, unsigned deadline_ms,
 	struct reading_memory *memory, struct reading *out)
 {
 	char device[64];
 	const char *arguments[] = { find_program(), "--json", "--info", "--health", "--attributes",
-		"--log=devstat", "--log=ssd", NULL, NULL, NULL };
+		"--log=devstat", "--log=ssd", NULL, NULL, NULL, NULL };
 	size_t count = 7;
 	pid_t left = 0;
 	int rc;
@@ -258,12 +266,16 @@ int reading_smartctl_run(const char *node, const char *type, unsigned deadline_m
 		return -EBUSY;
 	}
 	(void)snprintf(device, sizeof(device), "--device=%s", type);
+	if (wants_error_log)
+		arguments[count++] = "--log=error";
 	if (type[0])
 		arguments[count++] = device;
 	arguments[count] = node;
 	rc = run(arguments, deadline_ms, &left, out);
 	if (memory)
 		memory->child = left;
+	if (memory && rc == 0)
+		hold(memory, out);
 	if (rc == 0 && type[0]) {
 		char source[sizeof(out->source)];
 
@@ -274,13 +286,13 @@ int reading_smartctl_run(const char *node, const char *type, unsigned deadline_m
 	return rc;
 }
 
-int reading_read_smartctl_known(
-	const char *node, const char *type, struct reading_memory *memory, struct reading *out)
+int reading_read_smartctl_known(const char *node, const char *type, bool wants_error_log,
+	struct reading_memory *memory, struct reading *out)
 {
-	return reading_smartctl_run(node, type, READING_DEADLINE_MS, memory, out);
+	return reading_smartctl_run(node, type, wants_error_log, READING_DEADLINE_MS, memory, out);
 }
 
 int reading_read_smartctl(const char *node, const char *type, struct reading *out)
 {
-	return reading_read_smartctl_known(node, type, NULL, out);
+	return reading_read_smartctl_known(node, type, false, NULL, out);
 }

@@ -168,6 +168,7 @@ static void decode_nvme_units(struct reading *reading, struct json_object *log)
 		return;
 	reading_set(reading, READING_HOST_WRITTEN_RAW, (__int128)units);
 	reading_set(reading, READING_HOST_WRITTEN_UNIT_BYTES, DATA_UNIT_BYTES);
+	reading_set_from(reading, READING_HOST_WRITTEN_RAW, "page 02h");
 	if (units)
 		reading_set_bytes(reading, READING_HOST_WRITTEN_BYTES, units, DATA_UNIT_BYTES);
 }
@@ -199,8 +200,7 @@ static void decode_nvme(struct reading *reading, struct json_object *root)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		set_count(reading, rows[i].field, log, rows[i].key);
-	if (get_int(get(log, "temperature"), &degrees))
-		reading_set(reading, READING_TEMP_C, degrees);
+	set_degrees(reading, READING_TEMP_C, log, "temperature");
 	decode_nvme_units(reading, log);
 	if (!sensors || !json_object_is_type(sensors, json_type_array))
 		return;
@@ -212,17 +212,17 @@ static void decode_nvme(struct reading *reading, struct json_object *root)
 static void add_attribute(struct reading *reading, struct json_object *row)
 {
 	struct reading_attribute *attribute = &reading->attributes[reading->attribute_count];
-	int64_t id, current = 0, worst = 0, threshold = 0, flags = 0;
-	unsigned __int128 raw = 0;
+	int64_t id, current, worst = 0, threshold = 0, flags = 0;
+	unsigned __int128 raw;
 
+	/* One without its values would be taken for 0. */
 	if (reading->attribute_count == READING_ATTRIBUTES_MAX || !get_int(get(row, "id"), &id) || id < 1 ||
-		id > 255)
+		id > 255 || !get_int(get(row, "value"), &current) ||
+		!get_count(get(row, "raw"), "value", &raw))
 		return;
-	(void)get_int(get(row, "value"), &current);
 	(void)get_int(get(row, "worst"), &worst);
 	(void)get_int(get(row, "thresh"), &threshold);
 	(void)get_int(get(get(row, "flags"), "value"), &flags);
-	(void)get_count(get(row, "raw"), "value", &raw);
 	*attribute = (struct reading_attribute){
 		.id = (uint8_t)id,
 		.current = (uint8_t)current,
@@ -317,6 +317,7 @@ static void decode_scsi(struct reading *reading, struct json_object *root)
 	if (get_gigabytes(get(log, "write"), &count)) {
 		reading_set(reading, READING_HOST_WRITTEN_RAW, (__int128)count);
 		reading_set(reading, READING_HOST_WRITTEN_UNIT_BYTES, MEGABYTE);
+		reading_set_from(reading, READING_HOST_WRITTEN_RAW, "SCSI error counters");
 		reading_set_bytes(reading, READING_HOST_WRITTEN_BYTES, count, MEGABYTE);
 	}
 	set_count(reading, READING_REALLOCATED, root, "scsi_grown_defect_list");

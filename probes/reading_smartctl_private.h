@@ -8,7 +8,7 @@
 /* The program that is run instead; NULL: smartctl. Before threads exist. */
 void reading_smartctl_replace(const char *path);
 /* As reading_read_smartctl_known(), by another deadline. */
-int reading_smartctl_run(const char *node, const char *type, unsigned deadline_ms,
+int reading_smartctl_run(const char *node, const char *type, bool wants_error_log, unsigned deadline_ms,
 	struct reading_memory *memory, struct reading *out);
 
 #endif

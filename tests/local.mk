@@ -14,6 +14,7 @@ integration_tests = \
 	tests/integration/test_drives.py \
 	tests/integration/test_faults.py \
 	tests/integration/test_group.py \
+	tests/integration/test_health_limits.py \
 	tests/integration/test_host_limit.py \
 	tests/integration/test_import.py \
 	tests/integration/test_layouts.py \

@@ -13,6 +13,7 @@
 #include "web/series.h"
 
 #define POINTS_DEFAULT 1000
+#define RATE_MAX       1000000000000 /* bytes a second */
 
 struct runs {
 	struct run_record *items;
@@ -145,16 +146,18 @@ static int put_row_csv(const struct sample *sample, void *arg)
 
 void api_run_health(struct call *call)
 {
+	uint64_t bytes_per_s = 0;
 	struct run_record run;
 	struct journal *journal;
 	int rc;
 
-	if (!call_get_run(call, &run))
+	if (!call_get_run(call, &run) ||
+		!call_query_count(call, "rate_bytes_per_s", 1, RATE_MAX, &bytes_per_s))
 		return;
 	call->type = "application/json";
 	rc = store_journal(call->store, &journal);
 	if (rc == 0)
-		rc = health_run_json(journal, &run, &call->body);
+		rc = health_run_json(journal, &run, (double)bytes_per_s, &call->body);
 	if (rc < 0)
 		call_fail_journal(call, rc);
 }

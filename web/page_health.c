@@ -160,6 +160,15 @@ static void add_endurance(struct text *body, const struct health_endurance *endu
 	text_add_html(body, endurance->unit.how);
 	text_add(body, "</td></tr>");
 	add_interval(body, "Write amplification", &endurance->waf, 1, "");
+	for (int phase = 0; phase < PHASE_COUNT; phase++) {
+		char name[64];
+
+		if (isnan(endurance->phase_waf[phase].value))
+			continue;
+		(void)snprintf(
+			name, sizeof(name), "Write amplification, %s", run_phase_name((enum run_phase)phase));
+		add_interval(body, name, &endurance->phase_waf[phase], 1, "");
+	}
 	add_interval(body, "Life used per TB written", &endurance->percent_per_tb, 1, " %");
 	add_interval(body, "Left to write", &endurance->bytes_left, 1e-12, " TB");
 	add_interval(body, "Left at this rate", &endurance->seconds_left, 1.0 / 86400, " days");

@@ -3,103 +3,17 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "archive/journal_private.h"
+#include "archive/health_points.h"
 #include "base/flat.h"
 #include "base/json.h"
 
-struct points {
-	struct endurance_point *list;
-	size_t count, room;
-	uint64_t stated_unit_bytes;
-	uint32_t logical_block_bytes;
-	bool is_nvme; /* whose unit the standard states */
-};
-
-static uint64_t column_count(sqlite3_stmt *statement, int column)
-{
-	int64_t value = sqlite3_column_int64(statement, column);
-
-	return sqlite3_column_type(statement, column) == SQLITE_INTEGER && value >= 0 ? (uint64_t)value
-										      : UINT64_MAX;
-}
-
-static double column_number(sqlite3_stmt *statement, int column)
-{
-	return sqlite3_column_type(statement, column) == SQLITE_NULL
-		       ? NAN
-		       : sqlite3_column_double(statement, column);
-}
-
-static const char points_sql[] =
-	"SELECT t_ms, json_extract(fields, '$." HEALTH_PHASE "'), json_extract(fields, '$.host_written_raw'),"
-	" json_extract(fields, '$.media_written_raw'), json_extract(fields, '$.media_written_unit_bytes'),"
-	" json_extract(fields, '$.percent_used'), json_extract(fields, '$." HEALTH_DISK_WRITTEN "'),"
-	" json_extract(fields, '$." HEALTH_OWN_WRITTEN "'), json_extract(fields, '$." HEALTH_READ_MS "'),"
-	" json_extract(fields, '$.host_written_unit_bytes'), json_extract(fields, '$." HEALTH_LOGICAL_BLOCK
-	"'),"
-	" json_extract(fields, '$.source') LIKE 'nvme%'"
-	" FROM health WHERE run = ?1 ORDER BY t_ms";
-
-static int point_add(struct points *points, sqlite3_stmt *statement)
-{
-	const char *phase = (const char *)sqlite3_column_text(statement, 1);
-	struct endurance_point point = {
-		.t_ms = sqlite3_column_int64(statement, 0),
-		.phase = PHASE_COUNT,
-		.host_raw = column_count(statement, 2),
-		.media_raw = column_count(statement, 3),
-		.media_unit_bytes = column_number(statement, 4),
-		.percent_used = column_number(statement, 5),
-		.disk_written_bytes = column_count(statement, 6),
-		.own_written_bytes = column_count(statement, 7),
-		.read_ms = column_number(statement, 8),
-	};
-	uint64_t stated = column_count(statement, 9), block = column_count(statement, 10);
-
-	(void)run_phase_parse(phase ? phase : "", &point.phase);
-	point.media_shares_unit = isnan(point.media_unit_bytes);
-	if (stated != UINT64_MAX)
-		points->stated_unit_bytes = stated;
-	if (block != UINT64_MAX)
-		points->logical_block_bytes = (uint32_t)block;
-	points->is_nvme |= sqlite3_column_int(statement, 11) != 0;
-	if (points->count == points->room) {
-		size_t room = points->room ? points->room * 2 : 256;
-		struct endurance_point *list = realloc(points->list, room * sizeof(*list));
-
-		if (!list)
-			return -ENOMEM;
-		points->list = list;
-		points->room = room;
-	}
-	points->list[points->count++] = point;
-	return 0;
-}
-
-static int points_read(struct journal *journal, const char *run, struct points *points)
-{
-	sqlite3_stmt *statement = NULL;
-	int64_t number;
-	int rc = journal_run_number(journal, run, &number), step;
-
-	if (rc == 0)
-		rc = journal_prepare(journal, points_sql, &statement);
-	if (rc < 0)
-		return rc;
-	(void)sqlite3_bind_int64(statement, 1, number);
-	while ((step = sqlite3_step(statement)) == SQLITE_ROW && rc == 0)
-		rc = point_add(points, statement);
-	if (rc == 0 && step != SQLITE_DONE)
-		rc = journal_fail(journal, step);
-	(void)sqlite3_finalize(statement);
-	return rc;
-}
-
 /* Own bytes a second from the first to the last reading, of the time in which they grew. */
-static double mean_rate(const struct points *points)
+static double mean_rate(const struct health_points *points)
 {
 	const struct endurance_point *first, *last;
 
@@ -117,30 +31,39 @@ static double mean_rate(const struct points *points)
 /* What another disk's health says of life is nothing about this one. */
 static void disown(struct health_endurance *out)
 {
-	struct endurance_interval *const intervals[] = { &out->waf, &out->percent_per_tb, &out->bytes_left,
-		&out->seconds_left };
+	static const char why[] = "the health may be another disk's";
 
-	for (size_t i = 0; i < sizeof(intervals) / sizeof(intervals[0]); i++) {
-		intervals[i]->value = intervals[i]->low = intervals[i]->high = NAN;
-		text_copy(intervals[i]->how, sizeof(intervals[i]->how), "the health may be another disk's");
-	}
+	endurance_say_unknown(&out->waf, why);
+	for (int phase = 0; phase < PHASE_COUNT; phase++)
+		endurance_say_unknown(&out->phase_waf[phase], why);
+	endurance_say_unknown(&out->percent_per_tb, why);
+	endurance_say_unknown(&out->bytes_left, why);
+	endurance_say_unknown(&out->seconds_left, why);
 }
 
-static void judge(const struct points *points, struct health_endurance *out)
+static void add_words(char how[ENDURANCE_HOW_MAX], const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void add_words(char how[ENDURANCE_HOW_MAX], const char *format, ...)
 {
-	const struct endurance_point *list = points->list;
-	size_t count = points->count;
+	const size_t used = strlen(how);
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(how + used, ENDURANCE_HOW_MAX - used, format, args);
+	va_end(args);
+}
+
+/* From the base that lasts: readings before it are of other counters. */
+static void judge_base(const struct health_points *points, struct health_endurance *out)
+{
+	char *const hows[] = { out->unit.how, out->waf.how, out->percent_per_tb.how, out->bytes_left.how,
+		out->seconds_left.how };
+	char why[ENDURANCE_WHY_MAX];
+	const size_t base = endurance_base(points->list, points->count, why), count = points->count - base;
+	const struct endurance_point *list = points->list + base;
 	uint64_t unit_bytes;
 
-	out->readings = count;
-	out->first_percent_used = out->last_percent_used = NAN;
-	for (size_t i = 0; i < count; i++) {
-		if (isnan(list[i].percent_used))
-			continue;
-		if (isnan(out->first_percent_used))
-			out->first_percent_used = list[i].percent_used;
-		out->last_percent_used = list[i].percent_used;
-	}
 	endurance_find_unit(list, count, points->logical_block_bytes, points->stated_unit_bytes, &out->unit);
 	/* Until it is measured, one that the standard states is as good. */
 	unit_bytes = out->unit.bytes;
@@ -150,9 +73,30 @@ static void judge(const struct points *points, struct health_endurance *out)
 	for (int phase = 0; phase < PHASE_COUNT; phase++)
 		endurance_waf(list, count, unit_bytes, (enum run_phase)phase, &out->phase_waf[phase]);
 	endurance_life(list, count, unit_bytes, &out->percent_per_tb, &out->bytes_left);
-	endurance_life_at(&out->bytes_left, mean_rate(points), &out->seconds_left);
+	endurance_life_at(&out->bytes_left, out->bytes_per_s, &out->seconds_left);
+	if (points->media_from[0])
+		add_words(out->waf.how, "; by %s", points->media_from);
 	if (out->unit.foreign)
 		disown(out);
+	for (size_t i = 0; base && i < sizeof(hows) / sizeof(hows[0]); i++)
+		add_words(hows[i], "; counted since reading %zu, where %s", base + 1, why);
+}
+
+static void judge(const struct health_points *points, struct health_endurance *out)
+{
+	const struct endurance_point *list = points->list;
+
+	out->readings = points->count;
+	out->first_percent_used = out->last_percent_used = NAN;
+	for (size_t i = 0; i < points->count; i++) {
+		if (isnan(list[i].percent_used))
+			continue;
+		if (isnan(out->first_percent_used))
+			out->first_percent_used = list[i].percent_used;
+		out->last_percent_used = list[i].percent_used;
+	}
+	out->bytes_per_s = mean_rate(points);
+	judge_base(points, out);
 }
 
 /* Where a count of a reading belongs in what the verdict is made from. */
@@ -276,15 +220,15 @@ static int find(struct journal *journal, const struct run_record *run, struct ve
 
 int health_endurance_read(struct journal *journal, const struct run_record *run, struct health_endurance *out)
 {
-	struct points points = { 0 };
-	int rc = points_read(journal, run->id, &points);
+	struct health_points points = { 0 };
+	int rc = health_points_read(journal, run->id, &points);
 
 	if (rc == 0) {
 		*out = (struct health_endurance){ 0 };
 		judge(&points, out);
 		rc = find(journal, run, &out->findings);
 	}
-	free(points.list);
+	health_points_fini(&points);
 	return rc;
 }
 
@@ -310,7 +254,17 @@ static void put_interval(struct json *json, const char *key, const struct endura
 	json_object_close(json);
 }
 
-static void put_endurance(struct json *json, const struct health_endurance *endurance)
+/* At a rate that somebody asks for. */
+static void put_left_at(struct json *json, const struct health_endurance *endurance, double bytes_per_s)
+{
+	struct endurance_interval seconds;
+
+	endurance_life_at(&endurance->bytes_left, bytes_per_s, &seconds);
+	json_put_double(json, "asked_bytes_per_s", bytes_per_s);
+	put_interval(json, "asked_seconds_left", &seconds);
+}
+
+static void put_endurance(struct json *json, const struct health_endurance *endurance, double at_bytes_per_s)
 {
 	json_key(json, "unit");
 	json_object_open(json);
@@ -335,6 +289,11 @@ static void put_endurance(struct json *json, const struct health_endurance *endu
 	put_interval(json, "percent_per_tb", &endurance->percent_per_tb);
 	put_interval(json, "bytes_left", &endurance->bytes_left);
 	put_interval(json, "seconds_left", &endurance->seconds_left);
+	json_put_double(json, "bytes_per_s", endurance->bytes_per_s);
+	json_put_double(
+		json, "percent_used_delta", endurance->last_percent_used - endurance->first_percent_used);
+	if (at_bytes_per_s > 0)
+		put_left_at(json, endurance, at_bytes_per_s);
 	json_object_close(json);
 	json_key(json, "findings");
 	json_array_open(json);
@@ -355,7 +314,8 @@ static int put_reading(const struct health_record *health, void *arg)
 	return 0;
 }
 
-int health_run_json(struct journal *journal, const struct run_record *run, struct text *out)
+int health_run_json(
+	struct journal *journal, const struct run_record *run, double at_bytes_per_s, struct text *out)
 {
 	struct health_endurance *endurance = malloc(sizeof(*endurance));
 	struct json json;
@@ -368,7 +328,7 @@ int health_run_json(struct journal *journal, const struct run_record *run, struc
 		json_array_open(&json);
 		rc = journal_each_health(journal, run->id, INT64_MIN, false, put_reading, &json);
 		json_array_close(&json);
-		put_endurance(&json, endurance);
+		put_endurance(&json, endurance, at_bytes_per_s);
 		json_object_close(&json);
 		text_add(out, "\n");
 	}

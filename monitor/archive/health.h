@@ -20,8 +20,9 @@ struct health_endurance {
 	size_t readings;
 	struct endurance_unit unit;
 	struct endurance_interval waf, phase_waf[PHASE_COUNT];
-	struct endurance_interval percent_per_tb, bytes_left, seconds_left; /* at the run's mean rate */
-	struct verdict_health findings;		      /* on the change since the first reading */
+	struct endurance_interval percent_per_tb, bytes_left, seconds_left; /* at bytes_per_s */
+	double bytes_per_s;		/* the run's own, from its first to its last reading; NAN */
+	struct verdict_health findings; /* on the change since the first reading */
 	double first_percent_used, last_percent_used; /* NAN */
 };
 
@@ -29,8 +30,10 @@ struct health_endurance {
 int health_endurance_read(
 	struct journal *journal, const struct run_record *run, struct health_endurance *out);
 
-/* {"readings":[...],"unit":{...},"waf":{...},"phases":{...},"life":{...},"findings":[...]} as in API.md. */
-int health_run_json(struct journal *journal, const struct run_record *run, struct text *out);
+/* {"readings":[...],"unit":{...},"waf":{...},"phases":{...},"life":{...},"findings":[...]} as in API.md. The life that is
+ * left also at @at_bytes_per_s, unless that is 0. */
+int health_run_json(
+	struct journal *journal, const struct run_record *run, double at_bytes_per_s, struct text *out);
 
 const char *health_weight_name(enum verdict_health_weight weight); /* "fail", "remark", "information" */
 

@@ -74,12 +74,13 @@ static const char *const steps[SCHEMA_VERSION] = {
 	      "ALTER TABLE samples ADD COLUMN spare_pct REAL;",
 	[4] = "ALTER TABLE events ADD COLUMN key TEXT;"
 	      "ALTER TABLE events ADD COLUMN count INTEGER NOT NULL DEFAULT 0;"
-	      "CREATE UNIQUE INDEX events_key ON events (run, key);",
+	      "CREATE UNIQUE INDEX events_key ON events (run, key);"
+	      "ALTER TABLE samples ADD COLUMN media_errors INTEGER;",
 };
 
 /* What a file of that version, when it is only read, lacks of the present one is unknown or 0: a view of the same name
  * hides the table from this connection alone. */
-#define NO_HEALTH_COLUMNS "NULL AS percent_used, NULL AS spare_pct"
+#define NO_HEALTH_COLUMNS "NULL AS percent_used, NULL AS spare_pct, NULL AS media_errors"
 #define NO_HEALTH_SAMPLES "CREATE TEMP VIEW samples AS SELECT *, " NO_HEALTH_COLUMNS " FROM main.samples;"
 #define NO_HEALTH_VIEW                                                                                       \
 	"CREATE TEMP VIEW health AS SELECT 0 AS run, 0 AS t_ms, '' AS fields, NULL AS pages WHERE 0;"
@@ -96,7 +97,7 @@ static const char *const stand_ins[SCHEMA_VERSION] = {
 	[2] = "CREATE TEMP VIEW runs AS SELECT *, 0 AS fill_durable_bytes FROM main.runs;" NO_HEALTH_SAMPLES
 		NO_HEALTH_VIEW NO_EVENT_KEYS,
 	[3] = NO_HEALTH_SAMPLES NO_HEALTH_VIEW NO_EVENT_KEYS,
-	[4] = NO_EVENT_KEYS,
+	[4] = "CREATE TEMP VIEW samples AS SELECT *, NULL AS media_errors FROM main.samples;" NO_EVENT_KEYS,
 };
 
 static const char settings[] = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"

@@ -40,6 +40,7 @@ static const struct field sample_fields[] = {
 	SAMPLE_FIELD(commit_p99_ns, FIELD_COUNT),
 	SAMPLE_FIELD(percent_used, FIELD_REAL),
 	SAMPLE_FIELD(spare_pct, FIELD_REAL),
+	SAMPLE_FIELD(media_errors, FIELD_COUNT),
 };
 
 #define SAMPLE_FIELDS (sizeof(sample_fields) / sizeof(sample_fields[0]))

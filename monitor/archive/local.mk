@@ -1,5 +1,6 @@
 libdrivesoak_a_SOURCES += \
 	monitor/archive/health.c monitor/archive/health.h \
+	monitor/archive/health_points.c monitor/archive/health_points.h \
 	monitor/archive/journal.c monitor/archive/journal.h monitor/archive/journal_private.h \
 	monitor/archive/journal_event.c monitor/archive/journal_health.c \
 	monitor/archive/journal_fields.c \

@@ -21,7 +21,7 @@
 #define RRDFILE_WHY_MAX 256
 
 /* Names of the data sources in the file's order, as in DESIGN.md section 6. */
-#define RRDFILE_SOURCES 13
+#define RRDFILE_SOURCES 14
 extern const char *const rrdfile_sources[RRDFILE_SOURCES];
 
 struct rrdfile;

@@ -41,11 +41,12 @@ static const struct {
 	{ VALUE_REAL, offsetof(struct sample, temp_c) },
 	{ VALUE_REAL, offsetof(struct sample, percent_used) },
 	{ VALUE_REAL, offsetof(struct sample, spare_pct) },
+	{ VALUE_COUNT, offsetof(struct sample, media_errors) },
 };
 
 const char *const rrdfile_sources[RRDFILE_SOURCES] = { "write_bytes", "write_ios", "read_bytes", "read_ios",
 	"errors", "lat_p50_ns", "lat_p99_ns", "lat_p999_ns", "lat_max_ns", "stall_ns", "temp_c", "used_pct",
-	"spare_pct" };
+	"spare_pct", "media_errors" };
 
 static const char *const consolidations[CONSOLIDATIONS] = { "AVERAGE", "MIN", "MAX" };
 

@@ -13,8 +13,41 @@
 #define DISK_OF_OURS_MIN   0.5
 #define DISK_OF_OURS_SLACK (64.0 * (1 << 20))
 
-uint64_t endurance_count(const struct endurance_point *point, enum endurance_counter counter)
+size_t endurance_base(const struct endurance_point *points, size_t count, char why[ENDURANCE_WHY_MAX])
 {
+	static const char *const words[] = {
+		[ENDURANCE_MARK_DRIVE] = "the health is another drive's",
+		[ENDURANCE_MARK_FIRMWARE] = "the drive's firmware changed",
+		[ENDURANCE_MARK_HOST_UNIT] = "the stated unit of the host-write counter changed",
+		[ENDURANCE_MARK_MEDIA_UNIT] = "the stated unit of the flash-write counter changed",
+		[ENDURANCE_MARK_HOST_SOURCE] = "the host-write counter is another one",
+		[ENDURANCE_MARK_MEDIA_SOURCE] = "the flash-write counter is another one",
+	};
+	uint64_t known[ENDURANCE_MARK_COUNT] = { 0 };
+	size_t base = 0;
+
+	why[0] = '\0';
+	for (size_t i = 0; i < count; i++) {
+		for (int mark = ENDURANCE_MARK_COUNT - 1; mark >= 0; mark--) {
+			uint64_t now = points[i].marks[mark];
+
+			/* The first of the list says most. */
+			if (now && known[mark] && now != known[mark]) {
+				base = i;
+				(void)snprintf(why, ENDURANCE_WHY_MAX, "%s", words[mark]);
+			}
+			known[mark] = now ? now : known[mark];
+		}
+	}
+	return base;
+}
+
+uint64_t endurance_count(const struct endurance_set *set, size_t i, enum endurance_counter counter)
+{
+	const struct endurance_point *point = &set->points[i];
+
+	if (set->by_pages)
+		return counter == ENDURANCE_HOST ? point->host_pages : point->media_pages;
 	return counter == ENDURANCE_HOST ? point->host_raw : point->media_raw;
 }
 
@@ -33,7 +66,7 @@ static bool find_neighbour(const struct endurance_set *set, size_t i, enum endur
 
 		if (is_before ? step > i : step >= set->count - i)
 			return false;
-		value = endurance_count(&set->points[is_before ? i - step : i + step], counter);
+		value = endurance_count(set, is_before ? i - step : i + step, counter);
 		if (is_reported(value)) {
 			*out = value;
 			return true;
@@ -44,7 +77,7 @@ static bool find_neighbour(const struct endurance_set *set, size_t i, enum endur
 
 bool endurance_is_read(const struct endurance_set *set, size_t i, enum endurance_counter counter)
 {
-	uint64_t value = endurance_count(&set->points[i], counter), before, after;
+	uint64_t value = endurance_count(set, i, counter), before, after;
 
 	if (!is_reported(value))
 		return false;
@@ -105,7 +138,7 @@ double endurance_skew_bytes(
 	return bytes_between * fmin(to->read_ms / ms, 1);
 }
 
-void endurance_say_none(struct endurance_interval *out, const char *format, ...)
+void endurance_say_unknown(struct endurance_interval *out, const char *format, ...)
 {
 	va_list arguments;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Life from the moments at which percent-used stepped: between two of them it grew by exactly what they are apart,
- * while a single reading may be a whole percent off. */
+ * while a single reading may be a whole percent off. The wear of a timed workload steps a thousand times as often. */
 #include "measure/endurance_private.h"
 
 #include <math.h>
@@ -12,10 +12,10 @@
 #define UPDATE_MS     3600000.0 /* drives refresh percent-used as seldom as once an hour */
 #define REGAIN_MS     7200000.0 /* what is back within this was no loss */
 #define OFF_MAX	      0.5	/* of the bytes between the steps */
-#define UNEVEN	      0.10	/* percents of one drive are not all worth the same, */
-#define UNEVEN_TREND  0.10	/* and the drive need not wear on as it did: */
-#define UNEVEN_SPANS  3		/* from so many on their own scatter tells */
-#define UNEVEN_SPREAD 2		/* times the standard error */
+#define UNEVEN	      0.2	/* percents of one drive are not all worth the same: a standard deviation, */
+#define UNEVEN_WEIGHT 2		/* which so many spans outweigh by what they show; */
+#define UNEVEN_SPREAD 1.7	/* so many standard errors are allowed for it; */
+#define UNEVEN_TREND  0.22	/* and for wear that slows down or hastens so much over all its life */
 #define PERCENT_MAX   255
 
 /* The step to @percent was made between two counts of bytes. */
@@ -26,6 +26,7 @@ struct edge {
 
 struct life {
 	struct endurance_set set;
+	bool by_workload;
 	double update_ms;
 	/* where the walk is: the last known reading, and one that is an update period older */
 	size_t at, back;
@@ -40,12 +41,19 @@ struct life {
 	double shortest_ms;
 };
 
+static double percent_of(const struct life *life, size_t i)
+{
+	const struct endurance_point *point = &life->set.points[i];
+
+	return life->by_workload ? point->workload_pct : point->percent_used;
+}
+
 /* Readings without a percentage or without any count of bytes are as if they had not been. */
 static bool is_known(const struct life *life, size_t i)
 {
 	const struct endurance_point *point = &life->set.points[i];
 
-	return point->percent_used >= 0 && point->percent_used <= PERCENT_MAX &&
+	return percent_of(life, i) >= 0 && percent_of(life, i) <= PERCENT_MAX &&
 	       (point->disk_written_bytes != UINT64_MAX || point->own_written_bytes != UINT64_MAX ||
 		       endurance_is_read(&life->set, i, ENDURANCE_HOST));
 }
@@ -128,16 +136,16 @@ static double bytes_at_most(const struct life *life, size_t i, double bytes)
 static bool is_taken_back(const struct life *life, size_t i)
 {
 	const struct endurance_point *points = life->set.points;
-	double before = points[life->at].percent_used, percent = points[i].percent_used;
+	double before = percent_of(life, life->at), percent = percent_of(life, i);
 	size_t next = next_known(life, i);
 
 	if (percent > before)
-		return next < life->set.count && points[next].percent_used < percent &&
-		       points[next].percent_used >= before;
+		return next < life->set.count && percent_of(life, next) < percent &&
+		       percent_of(life, next) >= before;
 	for (; percent < before && next < life->set.count; next = next_known(life, next)) {
 		if ((double)(points[next].t_ms - points[i].t_ms) > REGAIN_MS)
 			return false;
-		if (points[next].percent_used >= before)
+		if (percent_of(life, next) >= before)
 			return true;
 	}
 	return false;
@@ -145,7 +153,7 @@ static bool is_taken_back(const struct life *life, size_t i)
 
 static void look(struct life *life, size_t i)
 {
-	double before = life->set.points[life->at].percent_used, percent = life->set.points[i].percent_used;
+	double before = percent_of(life, life->at), percent = percent_of(life, i);
 	double bytes = life->bytes + between(life, life->at, i);
 
 	if (is_taken_back(life, i))
@@ -179,7 +187,10 @@ static void walk(struct life *life)
 /* A drive that stepped twice within a period updates more often than that. */
 static void measure(struct life *life)
 {
-	struct life empty = { .set = life->set, .update_ms = UPDATE_MS, .shortest_ms = UPDATE_MS };
+	struct life empty = { .set = life->set,
+		.by_workload = life->by_workload,
+		.update_ms = UPDATE_MS,
+		.shortest_ms = UPDATE_MS };
 	struct edge last;
 	unsigned edges;
 
@@ -195,18 +206,15 @@ static void measure(struct life *life)
 	life->base_edges = edges;
 }
 
-/* How far the rate to come may be from the one measured, apart from when the steps were seen. */
-static double unevenness(const struct life *life)
+/* How far the rate to come may be from the one measured, apart from when the steps were seen. What the percents differ
+ * by is what these spans did, and before there are many of them what drives are known to. */
+static double unevenness(const struct life *life, double left_pct)
 {
-	double spans = life->spans, uneven = UNEVEN / sqrt(spans);
+	double spans = life->spans, mean = life->rate_sum / spans;
+	double squares = fmax(life->rate_squares - spans * mean * mean, 0) / (mean * mean);
+	double spread = sqrt((UNEVEN_WEIGHT * UNEVEN * UNEVEN + squares) / (UNEVEN_WEIGHT + spans - 1));
 
-	if (life->spans >= UNEVEN_SPANS) {
-		double mean = life->rate_sum / spans;
-		double variance = (life->rate_squares - spans * mean * mean) / (spans - 1);
-
-		uneven = fmax(uneven, UNEVEN_SPREAD * sqrt(fmax(variance, 0) / spans) / mean);
-	}
-	return UNEVEN_TREND + uneven;
+	return UNEVEN_TREND * left_pct / 100 + UNEVEN_SPREAD * spread / sqrt(spans);
 }
 
 static void say_rate(const struct life *life, struct endurance_interval *out)
@@ -218,20 +226,21 @@ static void say_rate(const struct life *life, struct endurance_interval *out)
 	out->high = life->percent / (life->span_bytes - life->off_bytes) * TB;
 	units_print_bytes_decimal(life->span_bytes, bytes);
 	(void)snprintf(out->how, sizeof(out->how),
-		"%.3g %% over %s between %u steps, whose moments are known within %.2g %% of that",
-		life->percent, bytes, life->edges, life->off_bytes / life->span_bytes * 100);
+		"%.3g %% over %s between %u steps%s, whose moments are known within %.2g %% of that",
+		life->percent, bytes, life->edges, life->by_workload ? " of the timed workload's wear" : "",
+		life->off_bytes / life->span_bytes * 100);
 }
 
-/* From the last step on; a base that has none yet is somewhere within its percent. */
-static void say_left(
-	const struct life *life, const struct endurance_interval *rate, struct endurance_interval *out)
+/* From the last step on of @used; a base that has none yet is somewhere within its percent. */
+static void say_left(const struct life *life, double used, const struct endurance_interval *rate,
+	struct endurance_interval *out)
 {
-	double used = life->set.points[life->at].percent_used, left = 100 - used;
-	double uneven = unevenness(life), off = hypot(uneven, life->off_bytes / life->span_bytes);
+	double left = 100 - used;
+	double uneven = unevenness(life, left), off = hypot(uneven, life->off_bytes / life->span_bytes);
 	double slow = rate->value / TB / (1 + off), fast = rate->value / TB * (1 + off);
 	double since_least = 0, since_most = 0, unknown = 1;
 
-	if (life->base_edges) {
+	if (life->base_edges && !life->by_workload) {
 		since_least = fmax(life->bytes - life->last.high, 0);
 		since_most = life->bytes - life->last.low;
 		unknown = 0;
@@ -245,16 +254,21 @@ static void say_left(
 		rate->value, life->edges, uneven * 100);
 }
 
-static void say_worn(const struct life *life, struct endurance_interval *out)
+static void say_worn(double used, struct endurance_interval *out)
 {
 	out->value = out->low = out->high = 0;
-	(void)snprintf(out->how, sizeof(out->how), "%g %% of the rated life are used",
-		life->set.points[life->at].percent_used);
+	(void)snprintf(out->how, sizeof(out->how), "%g %% of the rated life are used", used);
 }
 
 static bool is_any_known(const struct life *life)
 {
 	return life->at < life->set.count && is_known(life, life->at);
+}
+
+/* Of the bytes between its steps, how much those are off; beyond OFF_MAX it tells nothing. */
+static double off_share(const struct life *life)
+{
+	return life->spans && life->span_bytes > 0 ? life->off_bytes / life->span_bytes : INFINITY;
 }
 
 static void say_why_not(const struct life *life, struct endurance_interval *out)
@@ -263,13 +277,13 @@ static void say_why_not(const struct life *life, struct endurance_interval *out)
 
 	units_print_bytes_decimal(life->bytes, bytes);
 	if (!is_any_known(life))
-		endurance_say_none(out, "the drive does not tell how worn it is");
+		endurance_say_unknown(out, "the drive does not tell how worn it is");
 	else if (!life->spans)
-		endurance_say_none(out,
+		endurance_say_unknown(out,
 			"not enough data: percent-used stepped %u times in %s, it takes two steps",
 			life->edges, bytes);
 	else
-		endurance_say_none(out,
+		endurance_say_unknown(out,
 			"not enough data: %u steps of percent-used in %s, too near to each other to tell",
 			life->edges, bytes);
 }
@@ -277,18 +291,29 @@ static void say_why_not(const struct life *life, struct endurance_interval *out)
 void endurance_life(const struct endurance_point *points, size_t count, uint64_t host_unit_bytes,
 	struct endurance_interval *percent_per_tb, struct endurance_interval *bytes_left)
 {
-	struct life life = { .set = { points, count, host_unit_bytes } };
+	struct life life = { .set = { points, count, host_unit_bytes, false } }, fine = life;
+	const struct life *best = &life;
+	double used = NAN;
 
+	fine.by_workload = true;
 	measure(&life);
-	if (life.spans && life.off_bytes <= life.span_bytes * OFF_MAX && life.span_bytes > 0) {
-		say_rate(&life, percent_per_tb);
-		say_left(&life, percent_per_tb, bytes_left);
+	measure(&fine);
+	if (off_share(&fine) < off_share(&life))
+		best = &fine;
+	if (is_any_known(&life))
+		used = points[life.at].percent_used;
+	if (off_share(best) <= OFF_MAX) {
+		say_rate(best, percent_per_tb);
+		if (isnan(used))
+			endurance_say_unknown(bytes_left, "the drive does not tell how worn it is");
+		else
+			say_left(best, used, percent_per_tb, bytes_left);
 	} else {
 		say_why_not(&life, percent_per_tb);
 		*bytes_left = *percent_per_tb;
 	}
-	if (is_any_known(&life) && points[life.at].percent_used >= 100)
-		say_worn(&life, bytes_left);
+	if (used >= 100)
+		say_worn(used, bytes_left);
 }
 
 void endurance_life_at(
@@ -301,12 +326,12 @@ void endurance_life_at(
 		return;
 	}
 	if (!(bytes_per_s > 0) || isinf(bytes_per_s)) {
-		endurance_say_none(seconds, "at no known rate");
+		endurance_say_unknown(seconds, "at no known rate");
 		return;
 	}
 	seconds->value = bytes_left->value / bytes_per_s;
 	seconds->low = bytes_left->low / bytes_per_s;
 	seconds->high = bytes_left->high / bytes_per_s;
 	units_print_rate_rounded(bytes_per_s, rate);
-	(void)snprintf(seconds->how, sizeof(seconds->how), "at %s: %.200s", rate, bytes_left->how);
+	(void)snprintf(seconds->how, sizeof(seconds->how), "at %s: %.300s", rate, bytes_left->how);
 }

@@ -13,9 +13,10 @@ struct endurance_set {
 	const struct endurance_point *points;
 	size_t count;
 	uint64_t host_unit_bytes; /* 0: not known */
+	bool by_pages;		  /* the two counters are those of pages */
 };
 
-uint64_t endurance_count(const struct endurance_point *point, enum endurance_counter counter);
+uint64_t endurance_count(const struct endurance_set *set, size_t i, enum endurance_counter counter);
 /* Reported at all, and no outlier between its neighbours. */
 bool endurance_is_read(const struct endurance_set *set, size_t i, enum endurance_counter counter);
 /* False when they are unknown, or the block device's counter began anew between the two. */
@@ -27,7 +28,5 @@ double endurance_bytes_between(const struct endurance_set *set, const struct end
 /* Bytes written while @to was read, at the rate since @from. */
 double endurance_skew_bytes(
 	const struct endurance_point *from, const struct endurance_point *to, double bytes_between);
-void endurance_say_none(struct endurance_interval *out, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
 
 #endif

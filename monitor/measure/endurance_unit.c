@@ -343,7 +343,7 @@ void endurance_find_unit(const struct endurance_point *points, size_t count, uin
 	uint64_t stated_unit_bytes, struct endurance_unit *out)
 {
 	struct candidates list = { { 512, 512000, 1 << 20, 32 << 20, 1 << 30, 1000000000 }, 6 };
-	struct endurance_set set = { points, count, 0 };
+	struct endurance_set set = { points, count, 0, false };
 	struct fit fit;
 
 	*out = (struct endurance_unit){ 0 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Write amplification: what went to the flash over what the host wrote, between the first and the last good reading of
  * each base, with all that the two can be apart by: a unit at each end, the time between the reading of the two
- * counters, and, of drives that update them rarely, what was written since. */
+ * counters, and, of drives that update them rarely, what was written since. Pages stand for bytes where the drive counts
+ * those alone: of the ratio their size is no part, only of what the ends are off. */
 #include "measure/endurance_private.h"
 
 #include <math.h>
@@ -14,6 +15,7 @@
 #define STALE_UNITS	2    /* written while a counter that counts at once can't stand still */
 #define UNSEEN_OFF	0.8  /* how far the share of the flash may be another in what is not covered */
 #define SANE_MAX	100.0
+#define PAGE_BYTES	16384.0 /* until one is measured */
 
 struct waf {
 	struct endurance_set set;
@@ -59,8 +61,7 @@ static double written(const struct waf *waf, size_t from, size_t to)
 
 static double counted(const struct waf *waf, size_t from, size_t to, enum endurance_counter counter)
 {
-	uint64_t a = endurance_count(&waf->set.points[from], counter);
-	uint64_t b = endurance_count(&waf->set.points[to], counter);
+	uint64_t a = endurance_count(&waf->set, from, counter), b = endurance_count(&waf->set, to, counter);
 
 	return (b >= a ? (double)(b - a) : -(double)(a - b)) * waf->unit[counter];
 }
@@ -243,20 +244,55 @@ static double media_unit_bytes(const struct endurance_set *set)
 	return NAN;
 }
 
+static bool is_counted(const struct endurance_set *set, enum endurance_counter counter)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (endurance_is_read(set, i, counter))
+			return true;
+	return false;
+}
+
+/* What was written for a page of the host's, on the mean. */
+static double page_bytes(const struct waf *waf)
+{
+	double bytes = 0, pages = 0;
+	size_t last = SIZE_MAX;
+
+	for (size_t i = 0; i < waf->set.count; i++) {
+		if (!is_good(waf, i))
+			continue;
+		if (last != SIZE_MAX && waf->set.points[i].host_pages >= waf->set.points[last].host_pages) {
+			pages += (double)(waf->set.points[i].host_pages - waf->set.points[last].host_pages);
+			bytes += written(waf, last, i);
+		}
+		last = i;
+	}
+	return pages > 0 && bytes > 0 ? bytes / pages : PAGE_BYTES;
+}
+
+/* By bytes, or by pages where those are all there is. */
+static void choose_counters(struct waf *waf)
+{
+	struct endurance_set by_pages = waf->set;
+
+	waf->unit[ENDURANCE_HOST] = (double)waf->set.host_unit_bytes;
+	waf->unit[ENDURANCE_MEDIA] = media_unit_bytes(&waf->set);
+	by_pages.by_pages = true;
+	if (is_counted(&waf->set, ENDURANCE_MEDIA) || !is_counted(&by_pages, ENDURANCE_MEDIA) ||
+		!is_counted(&by_pages, ENDURANCE_HOST))
+		return;
+	waf->set.by_pages = true;
+	waf->unit[ENDURANCE_HOST] = waf->unit[ENDURANCE_MEDIA] = page_bytes(waf);
+}
+
 /* In words why there can be no figure, whatever is written; NULL: there may. */
 static const char *why_never(const struct waf *waf)
 {
-	size_t host = 0, media = 0;
-
-	for (size_t i = 0; i < waf->set.count; i++) {
-		host += endurance_is_read(&waf->set, i, ENDURANCE_HOST);
-		media += endurance_is_read(&waf->set, i, ENDURANCE_MEDIA);
-	}
-	if (!media)
+	if (!is_counted(&waf->set, ENDURANCE_MEDIA))
 		return "the drive does not tell what it writes to its flash";
-	if (!host)
+	if (!is_counted(&waf->set, ENDURANCE_HOST))
 		return "the drive does not tell what the host wrote";
-	if (!waf->set.host_unit_bytes)
+	if (!(waf->unit[ENDURANCE_HOST] > 0))
 		return "the unit of the host-write counter is not known";
 	if (!(waf->unit[ENDURANCE_MEDIA] > 0))
 		return "the unit of the flash-write counter is not known";
@@ -272,8 +308,13 @@ static void say_waf(struct waf *waf, struct endurance_interval *out)
 	out->value = media / host;
 	out->low = fmax(media - media_off, 0) / (host + host_off);
 	out->high = (media + media_off) / (host - host_off);
-	units_print_bytes_rounded(media, media_text);
-	units_print_bytes_rounded(host, host_text);
+	if (waf->set.by_pages) {
+		(void)snprintf(media_text, sizeof(media_text), "%.0f pages", media / waf->unit[0]);
+		(void)snprintf(host_text, sizeof(host_text), "%.0f", host / waf->unit[0]);
+	} else {
+		units_print_bytes_rounded(media, media_text);
+		units_print_bytes_rounded(host, host_text);
+	}
 	if (waf->bases > 1)
 		(void)snprintf(bases, sizeof(bases), ", in %u stretches between resets", waf->bases);
 	(void)snprintf(out->how, sizeof(out->how), "%s to the flash for %s of the host, %zu readings%s%s",
@@ -293,9 +334,9 @@ static void say_more(const struct waf *waf, struct endurance_interval *out)
 	units_print_bytes_rounded(fmax(needed - host, media_off), more);
 	units_print_bytes_rounded(host, have);
 	if (waf->readings < 2)
-		endurance_say_none(out, "not enough data: %zu readings", waf->readings);
+		endurance_say_unknown(out, "not enough data: %zu readings", waf->readings);
 	else
-		endurance_say_none(out,
+		endurance_say_unknown(out,
 			"not enough data: %s counted at %zu readings, about %s more are needed", have,
 			waf->readings, more);
 }
@@ -316,7 +357,7 @@ static void decide(struct waf *waf, struct endurance_interval *out)
 	if (!(value > 0) || !(half <= HALF_WIDTH_MAX))
 		say_more(waf, out);
 	else if (value > SANE_MAX || value < 1 / SANE_MAX)
-		endurance_say_none(
+		endurance_say_unknown(
 			out, "%.3g can't be: a unit or a counter is another than it is taken for", value);
 	else
 		say_waf(waf, out);
@@ -325,14 +366,13 @@ static void decide(struct waf *waf, struct endurance_interval *out)
 void endurance_waf(const struct endurance_point *points, size_t count, uint64_t host_unit_bytes,
 	enum run_phase phase, struct endurance_interval *out)
 {
-	struct waf waf = { .set = { points, count, host_unit_bytes }, .phase = phase, .waf_guess = 1 };
+	struct waf waf = { .set = { points, count, host_unit_bytes, false }, .phase = phase, .waf_guess = 1 };
 	const char *why;
 
-	waf.unit[ENDURANCE_HOST] = (double)host_unit_bytes;
-	waf.unit[ENDURANCE_MEDIA] = media_unit_bytes(&waf.set);
+	choose_counters(&waf);
 	why = why_never(&waf);
 	if (why) {
-		endurance_say_none(out, "%s", why);
+		endurance_say_unknown(out, "%s", why);
 		return;
 	}
 	count_all(&waf);

@@ -49,6 +49,7 @@ void sample_init(struct sample *sample)
 		.temp_c = NAN,
 		.percent_used = NAN,
 		.spare_pct = NAN,
+		.media_errors = SAMPLE_UNKNOWN,
 		.run_delay_share = NAN,
 		.device_lat_mean_ns = SAMPLE_UNKNOWN,
 		.lat_mean_ns = SAMPLE_UNKNOWN,

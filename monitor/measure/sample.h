@@ -48,6 +48,7 @@ struct sample {
 	double steal_share;		/* of the machine's CPU time; NAN */
 	double temp_c;			/* of the last health reading; NAN */
 	double percent_used, spare_pct; /* likewise */
+	uint64_t media_errors;		/* likewise, of the drive's life */
 	double run_delay_share;		/* of our threads' time: ready and waiting for a CPU; NAN */
 	uint64_t device_lat_mean_ns;	/* of the block device's own counters */
 	uint64_t lat_mean_ns;

@@ -119,6 +119,7 @@ void sampler_take(struct sampler *sampler, uint64_t elapsed_ns, struct sample *o
 	out->host_cpu_share = elapsed_ns ? (double)pending->cpu_ns / (double)elapsed_ns : NAN;
 	out->steal_share = NAN;
 	out->temp_c = out->percent_used = out->spare_pct = NAN;
+	out->media_errors = SAMPLE_UNKNOWN;
 	out->run_delay_share = NAN;
 	out->device_lat_mean_ns = out->throttled_ns = SAMPLE_UNKNOWN;
 	out->lat_mean_ns = pending->write_ios + pending->read_ios

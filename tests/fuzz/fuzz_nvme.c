@@ -13,6 +13,7 @@ static const struct page pages[] = {
 	{ reading_decode_nvme_identify, 4096 },
 	{ reading_decode_nvme_endurance_group, 512 },
 	{ reading_decode_ocp_smart, 512 },
+	{ reading_decode_intel_smart, 512 },
 };
 
 #define PAGES (sizeof(pages) / sizeof(pages[0]))

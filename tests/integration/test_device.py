@@ -320,7 +320,7 @@ def test_a_drive_that_is_not_there_is_waited_for():
                 service.start()
                 drive = service.wait_drive(lambda d: d["state"] == "absent", 10, "absence")
                 assert "waiting for it" in drive["reason"], drive
-                assert service.event_kinds().count("absent") == 1
+                wait_for(lambda: service.event_kinds().count("absent") == 1, 10, "the event of the absence")
                 time.sleep(3)
                 assert service.process.poll() is None, service.log()
                 assert service.event_kinds().count("absent") == 1, "said once"

@@ -32,6 +32,7 @@ struct sample fixture_sample(int64_t t_ms, uint32_t interval_s, uint64_t write_b
 		.temp_c = 41,
 		.percent_used = 7,
 		.spare_pct = 98,
+		.media_errors = 13,
 		.run_delay_share = 0.0625,
 		.device_lat_mean_ns = 48000,
 		.lat_mean_ns = 52000,

@@ -98,6 +98,7 @@ void journal_fixture_check_sample(const struct sample *a, const struct sample *b
 	assert_true(a->temp_c == b->temp_c || isnan(a->temp_c));
 	assert_int_equal(isnan(a->temp_c), isnan(b->temp_c));
 	assert_true(a->percent_used == b->percent_used || (isnan(a->percent_used) && isnan(b->percent_used)));
+	assert_int_equal(a->media_errors, b->media_errors);
 	assert_true(a->spare_pct == b->spare_pct || (isnan(a->spare_pct) && isnan(b->spare_pct)));
 	assert_true(a->run_delay_share == b->run_delay_share ||
 		    (isnan(a->run_delay_share) && isnan(b->run_delay_share)));

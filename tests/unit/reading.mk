@@ -21,7 +21,8 @@ tests_unit_test_decode_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_decode_LDADD = $(LDADD) $(CMOCKA_LIBS)
 
 unit_programs += tests/unit/test_health
-tests_unit_test_health_SOURCES = tests/unit/test_health.c monitor/drivesoak_health.c $(reading_fixture)
+tests_unit_test_health_SOURCES = tests/unit/test_health.c monitor/drivesoak_health.c monitor/prober.c \
+	$(reading_fixture)
 tests_unit_test_health_CPPFLAGS = $(reading_cppflags)
 tests_unit_test_health_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_health_LDADD = $(LDADD) $(CMOCKA_LIBS)

@@ -101,6 +101,23 @@ void fixture_ocp(uint8_t page[512])
 	memcpy(page + 496, "\xc5\xaf\x10\x28\xea\xbf\xf2\xa4\x9c\x4f\x6f\x7c\xc9\x14\xd5\xaf", 16);
 }
 
+void fixture_intel(uint8_t page[512])
+{
+	static const struct {
+		uint8_t key;
+		uint64_t raw;
+	} row[] = { { 0xab, 3 }, { 0xac, 4 }, { 0xad, 501 | 602 << 16 | 550ULL << 32 }, { 0xb8, 5 },
+		{ 0xc7, 7 }, { 0xe2, 80619 }, { 0xe3, 31 }, { 0xe4, 4164380 }, { 0xea, 50 | 9 << 8 },
+		{ 0xf0, 0 }, { 0xf3, 0 }, { 0xf4, 110747 }, { 0xf5, 18612 } };
+
+	memset(page, 0, 512);
+	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
+		page[i * 12] = row[i].key;
+		page[i * 12 + 3] = 100;
+		fixture_put(page, i * 12 + 5, 6, row[i].raw);
+	}
+}
+
 static void put_checksum(uint8_t *page)
 {
 	uint8_t sum = 0;

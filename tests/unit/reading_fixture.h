@@ -16,6 +16,7 @@ void fixture_nvme_smart(uint8_t page[512]);
 void fixture_nvme_identify(uint8_t page[4096]);
 void fixture_nvme_group(uint8_t page[512]);
 void fixture_ocp(uint8_t page[512]);
+void fixture_intel(uint8_t page[512]);
 /* A table of @count attributes, with its checksum. */
 void fixture_ata_smart(uint8_t page[512], unsigned count);
 void fixture_ata_identify(uint8_t page[512]);

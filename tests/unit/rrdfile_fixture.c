@@ -96,10 +96,11 @@ static uint64_t level_of(double level)
 
 void rrdfile_fixture_check(const struct sample *samples, size_t count, uint32_t step_s)
 {
-	static const char *const names[] = { "write_bytes", "stall_ns", "temp_c", "used_pct", "spare_pct" };
+	static const char *const names[] = { "write_bytes", "stall_ns", "temp_c", "used_pct", "spare_pct",
+		"media_errors" };
 	int64_t first_s = samples[0].t_ms / 1000, last_s = samples[count - 1].t_ms / 1000;
 
-	for (size_t n = 0; n < 5; n++) {
+	for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
 		struct rrdfile_series series;
 		char why[RRDFILE_WHY_MAX];
 		size_t i = 0;
@@ -119,7 +120,8 @@ void rrdfile_fixture_check(const struct sample *samples, size_t count, uint32_t 
 					   : n == 1 ? samples[i].stall_ns
 					   : n == 2 ? level_of(samples[i].temp_c)
 					   : n == 3 ? level_of(samples[i].percent_used)
-						    : level_of(samples[i].spare_pct);
+					   : n == 4 ? level_of(samples[i].spare_pct)
+						    : samples[i].media_errors;
 			if (expected == SAMPLE_UNKNOWN ? !isnan(value)
 						       : (uint64_t)value != expected || isnan(value))
 				fail_msg("%s at %lld: %.17g, not %llu", names[n], (long long)t_s, value,

@@ -215,6 +215,9 @@ static void look(struct drive *drive, double t_s, struct endurance_point *out)
 		out->media_raw = UINT64_MAX;
 	out->media_unit_bytes = options->media_unit_bytes;
 	out->media_shares_unit = false;
+	out->host_pages = out->media_pages = UINT64_MAX;
+	out->workload_pct = NAN;
+	memset(out->marks, 0, sizeof(out->marks));
 	advance(drive, t_s);
 	out->read_ms = read_s * 1000;
 	out->t_ms = 1600000000000 + (int64_t)llround(t_s * 1000);

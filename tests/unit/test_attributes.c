@@ -398,6 +398,32 @@ static void test_wear_runs_both_ways(void **state)
 	}
 }
 
+static void test_wear_as_a_share_of_rated_erases(void **state)
+{
+	static const struct {
+		uint64_t mean, rated, left, used; /* left: attribute 169 */
+	} row[] = { { 300, 1500, NONE, 20 }, { 1800, 1500, NONE, 120 }, { 300, 1500, 96, 4 },
+		{ 300, 0, NONE, NONE }, { 300, NONE, NONE, NONE }, { 0xffff, 1500, NONE, NONE } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
+		struct reading reading;
+		char what[16];
+
+		(void)snprintf(what, sizeof(what), "row %zu", i);
+		set_drive(&reading, "TS256GSSD370S", "N1114H");
+		add(&reading, 167, 100, row[i].mean);
+		if (row[i].rated != NONE)
+			add(&reading, 168, 100, row[i].rated);
+		if (row[i].left != NONE)
+			add(&reading, 169, 100, row[i].left);
+		attributes_decode(&reading, true);
+		check(&reading, what, READING_PERCENT_USED, row[i].used);
+		check(&reading, what, READING_MEAN_ERASES, row[i].mean == 0xffff ? NONE : row[i].mean);
+		assert_string_equal(reading.attributes[0].name, "mean erases of a block");
+	}
+}
+
 static void test_all_ones_are_not_available(void **state)
 {
 	static const uint64_t ones[] = { 0xffff, 0xffffffff, 0xffffffffffff };
@@ -512,6 +538,7 @@ int main(void)
 		cmocka_unit_test(test_a_disk_in_no_family_has_no_hours_and_no_writes),
 		cmocka_unit_test(test_temperature_is_194_then_190_and_never_231),
 		cmocka_unit_test(test_wear_runs_both_ways),
+		cmocka_unit_test(test_wear_as_a_share_of_rated_erases),
 		cmocka_unit_test(test_all_ones_are_not_available),
 		cmocka_unit_test(test_more_than_the_link_carries_is_no_bytes),
 		cmocka_unit_test(test_a_sum_needs_both_its_parts),

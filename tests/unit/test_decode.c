@@ -76,6 +76,8 @@ static void test_pages_are_told_by_their_content(void **state)
 	check_recognised(page, 512, READING_KIND_OCP_SMART);
 	page[497] ^= 1;
 	check_recognised(page, 512, READING_KIND_NVME_SMART);
+	fixture_intel(page);
+	check_recognised(page, 512, READING_KIND_INTEL_SMART);
 	fixture_nvme_identify(page);
 	check_recognised(page, 4096, READING_KIND_NVME_IDENTIFY);
 	page[30] = 0x80; /* no text */

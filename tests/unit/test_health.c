@@ -3,7 +3,10 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "drivesoak_health.h"
 #include "reading_fixture.h"
@@ -65,7 +68,7 @@ static void test_disks_without_an_answer_say_so(void **state)
 	static const struct inventory_disk disks[] = {
 		{ .block = { .name = "nvme9998n1", .transport = "nvme" }, .node = "/dev/nvme9998n1" },
 		{ .block = { .name = "vdzz", .transport = "virtio" }, .node = "/dev/vdzz" },
-		{ .block = { .name = "nvme9999n1" }, .node = "/dev/null" },
+		{ .block = { .name = "null", .transport = "nvme" }, .node = "/dev/null" },
 	};
 	static const struct {
 		int rc;
@@ -91,12 +94,66 @@ static void test_disks_without_an_answer_say_so(void **state)
 	health_free(NULL, 3);
 }
 
+#define DISKS 200
+#define HANGS (HEALTH_AT_ONCE - 1)
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t turn;
+	unsigned answered, at_once, most;
+} line = { .lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER };
+
+/* The first hang until all others have answered. */
+static int answer(const struct inventory_disk *disk, struct reading *out)
+{
+	const unsigned number = (unsigned)disk->block.logical_block_bytes;
+	struct timespec until;
+	int rc = 0;
+
+	(void)clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 30;
+	(void)pthread_mutex_lock(&line.lock);
+	if (++line.at_once > line.most)
+		line.most = line.at_once;
+	while (number < HANGS && line.answered < DISKS - HANGS && rc == 0)
+		rc = pthread_cond_timedwait(&line.turn, &line.lock, &until);
+	line.answered++;
+	line.at_once--;
+	(void)pthread_cond_broadcast(&line.turn);
+	(void)pthread_mutex_unlock(&line.lock);
+	reading_set(out, READING_TEMP_C, number % 100);
+	if (number < HANGS)
+		reading_note(out, "no answer, %u", number);
+	return rc ? -EDEADLK : number < HANGS ? -ETIMEDOUT : 0;
+}
+
+static void test_disks_that_hang_hold_no_other(void **state)
+{
+	static struct inventory_disk disks[DISKS];
+	struct health *healths = NULL;
+	char why[64];
+
+	(void)state;
+	for (unsigned i = 0; i < DISKS; i++)
+		disks[i].block.logical_block_bytes = i;
+	assert_int_equal(health_read_by(answer, disks, DISKS, &healths), 0);
+	for (unsigned i = 0; i < DISKS; i++) {
+		(void)snprintf(why, sizeof(why), "no answer, %u", i);
+		assert_int_equal(healths[i].rc, i < HANGS ? -ETIMEDOUT : 0);
+		assert_string_equal(healths[i].why, i < HANGS ? why : "");
+		assert_true(healths[i].reading.value[READING_TEMP_C] == i % 100);
+	}
+	assert_in_range(line.most, 2, HEALTH_AT_ONCE);
+	health_free(healths, DISKS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_figures_and_warnings_in_words),
 		cmocka_unit_test(test_a_reading_is_an_object),
 		cmocka_unit_test(test_disks_without_an_answer_say_so),
+		cmocka_unit_test(test_disks_that_hang_hold_no_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,7 +55,8 @@ static void test_a_newer_schema_is_left_alone(void **state)
 /* From each version back to the one before. */
 static const char *const downgrades[] = {
 	[4] = "DROP INDEX events_key; ALTER TABLE events DROP COLUMN key;"
-	      "ALTER TABLE events DROP COLUMN count; PRAGMA user_version = 4",
+	      "ALTER TABLE events DROP COLUMN count; ALTER TABLE samples DROP COLUMN media_errors;"
+	      "PRAGMA user_version = 4",
 	[3] = "DROP TABLE health; ALTER TABLE samples DROP COLUMN percent_used;"
 	      "ALTER TABLE samples DROP COLUMN spare_pct; PRAGMA user_version = 3",
 	[2] = "ALTER TABLE runs DROP COLUMN fill_durable_bytes; PRAGMA user_version = 2",
@@ -96,6 +97,7 @@ static struct sample old_sample(void)
 	sample.run_delay_share = NAN;
 	sample.device_lat_mean_ns = sample.lat_mean_ns = sample.throttled_ns = SAMPLE_UNKNOWN;
 	sample.percent_used = sample.spare_pct = NAN;
+	sample.media_errors = SAMPLE_UNKNOWN;
 	sample.commits = sample.commit_p50_ns = sample.commit_p99_ns = SAMPLE_UNKNOWN;
 	return sample;
 }
@@ -164,6 +166,7 @@ static void test_a_fill_of_an_older_schema_has_nothing_that_is_known_to_be_durab
 
 	(void)state;
 	sample.percent_used = sample.spare_pct = NAN;
+	sample.media_errors = SAMPLE_UNKNOWN;
 	make_old(2);
 	reader = journal_fixture_open(true);
 	check_durable(reader, 0);
@@ -181,6 +184,22 @@ static void test_a_fill_of_an_older_schema_has_nothing_that_is_known_to_be_durab
 	reader = journal_fixture_open(true);
 	check_durable(reader, 777);
 	journal_close(reader);
+}
+
+static void test_samples_of_before_the_media_errors_have_none_known(void **state)
+{
+	struct sample sample = fixture_sample(FIXTURE_START_MS, 10, 1);
+	struct journal *journal;
+
+	(void)state;
+	sample.media_errors = SAMPLE_UNKNOWN;
+	make_old(4);
+	/* Only read, and brought up to date. */
+	for (int is_reader = 1; is_reader >= 0; is_reader--) {
+		journal = journal_fixture_open(is_reader);
+		check_last(journal, &sample);
+		journal_close(journal);
+	}
 }
 
 static void test_an_older_schema_is_not_half_brought_up_to_date(void **state)
@@ -211,6 +230,7 @@ int main(void)
 		CASE(test_a_newer_schema_is_left_alone),
 		CASE(test_an_older_schema_is_read_as_it_is_and_brought_up_to_date_by_a_writer),
 		CASE(test_a_fill_of_an_older_schema_has_nothing_that_is_known_to_be_durable),
+		CASE(test_samples_of_before_the_media_errors_have_none_known),
 		CASE(test_an_older_schema_is_not_half_brought_up_to_date),
 	};
 

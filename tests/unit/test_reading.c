@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probes/reading_private.h"
 #include "reading_fixture.h"
 
 #define LARGEST "340282366920938463463374607431768211455"
@@ -49,8 +50,8 @@ static void test_an_empty_reading_is_null_everywhere(void **state)
 		else if (member)
 			fail_msg("%s is not null", key);
 	}
-	/* Fields, t_s, six texts and attributes. */
-	assert_int_equal(json_object_object_length(object), READING_FIELD_COUNT + 8);
+	/* Fields, t_s, eight texts and attributes. */
+	assert_int_equal(json_object_object_length(object), READING_FIELD_COUNT + 10);
 	for (enum reading_field field = 0; field < READING_FIELD_COUNT; field++) {
 		assert_true(json_object_object_get_ex(object, reading_field_name(field), NULL));
 		assert_true(isnan(reading_get_double(&reading, field)));
@@ -164,7 +165,8 @@ static void test_texts_notes_and_attributes(void **state)
 	check_json(&reading, "\"t_s\":1764547200.123,");
 	check_json(&reading,
 		"\"source\":\"nvme\",\"model\":\"M \\\"1\\\"\",\"serial\":null,\"firmware\":null,"
-		"\"family\":null,\"notes\":\"page 09h: refused; bell ?\",\"attributes\":[{\"id\":241,"
+		"\"family\":null,\"host_written_from\":null,\"media_written_from\":null,\"notes\":\"page "
+		"09h: refused; bell ?\",\"attributes\":[{\"id\":241,"
 		"\"name\":null,\"current\":99,\"worst\":98,\"threshold\":10,\"raw\":280397007225345,"
 		"\"flags\":50}]");
 	for (unsigned i = 0; i < 300; i++)
@@ -425,6 +427,91 @@ static void test_every_field_of_the_ocp_page(void **state)
 	assert_false(reading.known[READING_THROTTLE_LEVEL]);
 }
 
+static void test_every_field_of_intels_page(void **state)
+{
+	static const struct fixture_value values[] = {
+		{ READING_PROGRAM_FAILS, 3 },
+		{ READING_ERASE_FAILS, 4 },
+		{ READING_MIN_ERASES, 501 },
+		{ READING_MAX_ERASES, 602 },
+		{ READING_MEAN_ERASES, 550 },
+		{ READING_CRC_ERRORS, 7 },
+		{ READING_WORKLOAD_WEAR, 80619 },
+		{ READING_WORKLOAD_MINUTES, 4164380 },
+		{ READING_THROTTLE_EVENTS, 9 },
+		{ READING_MEDIA_WRITTEN_RAW, 110747 },
+		{ READING_MEDIA_WRITTEN_UNIT_BYTES, 33554432 },
+		{ READING_MEDIA_WRITTEN_BYTES, 3716052680704 },
+	};
+	uint8_t page[512], ocp[512];
+	struct reading reading;
+
+	(void)state;
+	fixture_intel(page);
+	reading_init(&reading);
+	assert_int_equal(reading_decode_intel_smart(&reading, page, sizeof(page)), 0);
+	fixture_check(&reading, values, ARRAY_LEN(values));
+	assert_string_equal(reading.media_written_from, "page CAh");
+	/* OCP counts bytes. */
+	fixture_ocp(ocp);
+	assert_int_equal(reading_decode_ocp_smart(&reading, ocp, sizeof(ocp)), 0);
+	assert_true(reading.value[READING_MEDIA_WRITTEN_RAW] == 3000000000001);
+	assert_string_equal(reading.media_written_from, "page C0h (OCP)");
+	assert_int_equal(reading_decode_intel_smart(&reading, page, sizeof(page)), 0);
+	assert_true(reading.value[READING_MEDIA_WRITTEN_RAW] == 3000000000001);
+	/* The timer does not run yet, and a drive that counts nothing is none that wrote nothing. */
+	fixture_put(page, 5 * 12 + 5, 6, 0xffff);
+	fixture_put(page, 11 * 12 + 5, 6, 0);
+	reading_init(&reading);
+	assert_int_equal(reading_decode_intel_smart(&reading, page, sizeof(page)), 0);
+	assert_false(reading.known[READING_WORKLOAD_WEAR]);
+	assert_false(reading.known[READING_MEDIA_WRITTEN_RAW]);
+	/* Of others the page is something else. */
+	for (size_t i = 0; i < 3; i++) {
+		fixture_intel(page);
+		page[i * 12] ^= 1;
+		reading_init(&reading);
+		assert_int_equal(reading_decode_intel_smart(&reading, page, sizeof(page)), -EINVAL);
+		fixture_check(&reading, NULL, 0);
+	}
+	assert_int_equal(reading_decode_intel_smart(&reading, page, 511), -EINVAL);
+}
+
+/* One that is missing for once is not replaced by another count; a better one that comes is taken. */
+static void test_counters_are_held(void **state)
+{
+	struct reading_memory memory = { .refused = 0 };
+	uint8_t group[512], ocp[512];
+	struct reading reading;
+
+	(void)state;
+	fixture_nvme_group(group);
+	fixture_ocp(ocp);
+	for (unsigned i = 0; i < 4; i++) {
+		reading_init(&reading);
+		assert_int_equal(reading_decode_nvme_endurance_group(&reading, group, sizeof(group)), 0);
+		if (i == 1 || i == 3)
+			assert_int_equal(reading_decode_ocp_smart(&reading, ocp, sizeof(ocp)), 0);
+		reading_hold_counters(&memory, &reading);
+		assert_true(reading.value[READING_HOST_WRITTEN_RAW] == 1703);
+		assert_string_equal(reading.host_written_from, "page 09h");
+		assert_int_equal(reading.known[READING_MEDIA_WRITTEN_RAW], i != 2);
+		assert_int_equal(reading.known[READING_MEDIA_WRITTEN_UNIT_BYTES], i != 2);
+		assert_string_equal(reading.media_written_from, i == 0	 ? "page 09h"
+								: i == 2 ? ""
+									 : "page C0h (OCP)");
+	}
+	/* Of what there is no rank it is held all the same. */
+	memory = (struct reading_memory){ .refused = 0 };
+	reading_set(&reading, READING_HOST_WRITTEN_RAW, 5);
+	reading_set_from(&reading, READING_HOST_WRITTEN_RAW, "SCSI error counters");
+	reading_hold_counters(&memory, &reading);
+	assert_true(reading.known[READING_HOST_WRITTEN_RAW]);
+	reading_set_from(&reading, READING_HOST_WRITTEN_RAW, "something");
+	reading_hold_counters(&memory, &reading);
+	assert_false(reading.known[READING_HOST_WRITTEN_RAW]);
+}
+
 static void test_another_vendors_page_is_no_ocp_page(void **state)
 {
 	uint8_t page[512];
@@ -645,6 +732,8 @@ int main(void)
 		cmocka_unit_test(test_every_field_of_page_09h),
 		cmocka_unit_test(test_every_field_of_the_ocp_page),
 		cmocka_unit_test(test_another_vendors_page_is_no_ocp_page),
+		cmocka_unit_test(test_every_field_of_intels_page),
+		cmocka_unit_test(test_counters_are_held),
 		cmocka_unit_test(test_a_media_counter_of_another_unit_is_told),
 		cmocka_unit_test(test_recorded_pages_have_the_numbers_of_their_json),
 		cmocka_unit_test(test_pages_at_the_edge),

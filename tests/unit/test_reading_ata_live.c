@@ -27,6 +27,8 @@ struct drive {
 	bool has_logs, is_in_directory; /* the log of statistics */
 	uint32_t listed;		/* pages of statistics; 0: the log is refused */
 	uint32_t broken;		/* pages that are refused though */
+	bool wants_error_log, has_errors;
+	int errors_rc;
 	const char *serial;
 	uint64_t sectors_written;
 	pthread_mutex_t *gate; /* held: the drive hangs */
@@ -158,7 +160,13 @@ static int command(void *arg, const struct reading_ata_command *it, void *data, 
 		if (it->lba == 0) {
 			ask(drive, "dir");
 			((uint8_t *)data)[8] = drive->is_in_directory ? 8 : 0;
+			((uint8_t *)data)[6] = drive->has_errors ? 1 : 0;
 			return 0;
+		}
+		if (it->lba == 3) {
+			ask(drive, "errors");
+			((uint8_t *)data)[500] = 77; /* device error count */
+			return drive->errors_rc;
 		}
 		assert_int_equal(it->lba & 0xff, 4);
 		return answer_log(drive, (unsigned)(it->lba >> 8), data);
@@ -199,7 +207,7 @@ static int read_drive(
 	};
 
 	drive->asked[0] = '\0';
-	return reading_ata_by_port(&port, deadline_ms, memory, out);
+	return reading_ata_by_port(&port, drive->wants_error_log, deadline_ms, memory, out);
 }
 
 static struct drive a_drive(const char *works)
@@ -428,6 +436,43 @@ static void test_the_counter_stays_the_same_one(void **state)
 	reading_fini(&reading);
 }
 
+static void test_the_error_log_is_read_when_it_is_wanted(void **state)
+{
+	struct drive drive = a_drive("");
+	struct reading_memory memory = { .refused = 0 };
+	struct reading reading;
+
+	(void)state;
+	drive.has_errors = true;
+	assert_int_equal(read_drive(&drive, DEADLINE_MS, &memory, &reading), 0);
+	assert_string_equal(drive.asked, "auto dir stat0 stat1 stat7 ");
+	assert_null(reading_find_page(&reading, "ata-errors"));
+	reading_fini(&reading);
+	drive.wants_error_log = true;
+	assert_int_equal(read_drive(&drive, DEADLINE_MS, &memory, &reading), 0);
+	assert_string_equal(drive.asked, "auto stat1 stat7 dir errors ");
+	assert_int_equal(reading_find_page(&reading, "ata-errors")->length, 512);
+	assert_int_equal(reading_find_page(&reading, "ata-errors")->bytes[500], 77);
+	assert_string_equal(reading.notes, "");
+	reading_fini(&reading);
+	/* Refused once; and what is not in the directory is not asked for. */
+	drive.errors_rc = -EOPNOTSUPP;
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(read_drive(&drive, DEADLINE_MS, &memory, &reading), 0);
+		assert_string_equal(drive.asked, i ? "auto stat1 stat7 " : "auto stat1 stat7 dir errors ");
+		assert_null(reading_find_page(&reading, "ata-errors"));
+		assert_string_equal(
+			reading.notes, i ? "error log: the drive has none" : "error log: refused");
+		reading_fini(&reading);
+	}
+	memory = (struct reading_memory){ .refused = 0 };
+	drive.has_errors = false;
+	assert_int_equal(read_drive(&drive, DEADLINE_MS, &memory, &reading), 0);
+	assert_string_equal(drive.asked, "auto dir stat0 stat1 stat7 dir ");
+	assert_string_equal(reading.notes, "error log: the drive has none");
+	reading_fini(&reading);
+}
+
 static void test_a_hung_drive_holds_a_reading_to_its_deadline(void **state)
 {
 	static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -469,6 +514,7 @@ int main(void)
 		cmocka_unit_test(test_a_log_that_is_not_there_is_not_asked_for),
 		cmocka_unit_test(test_the_registers_say_whether_it_fails),
 		cmocka_unit_test(test_the_counter_stays_the_same_one),
+		cmocka_unit_test(test_the_error_log_is_read_when_it_is_wanted),
 		cmocka_unit_test(test_a_hung_drive_holds_a_reading_to_its_deadline),
 	};
 

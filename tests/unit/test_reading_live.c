@@ -24,7 +24,7 @@ struct answer {
 };
 
 struct drive {
-	uint8_t smart[512], group[512], ocp[512], list[1024], identify[4096];
+	uint8_t smart[512], group[512], ocp[512], intel[512], list[1024], identify[4096];
 	int open_rc;
 	struct answer failing[4];
 	unsigned asked[ASKED_MAX], asked_count, group_asked;
@@ -94,6 +94,7 @@ static int play_log(void *arg, const struct reading_nvme_log *log)
 	const uint8_t *page = log->page == 0x02	  ? drive.smart
 			      : log->page == 0x09 ? drive.group
 			      : log->page == 0xc0 ? drive.ocp
+			      : log->page == 0xca ? drive.intel
 			      : log->page == 0x00 ? drive.list
 						  : NULL;
 
@@ -124,6 +125,7 @@ static int set_up(void **state)
 	fixture_nvme_smart(drive.smart);
 	fixture_nvme_group(drive.group);
 	fixture_ocp(drive.ocp);
+	fixture_intel(drive.intel);
 	fixture_nvme_identify(drive.identify);
 	fixture_put(drive.identify, 96, 4, 1 << 4);  /* CTRATT: endurance groups */
 	fixture_put(drive.identify, 261, 1, 1 << 5); /* LPA: the list */
@@ -209,6 +211,47 @@ static void test_what_a_drive_has_not_is_not_asked(void **state)
 	fixture_put(drive.identify, 0, 2, 0x1b36); /* a vendor without the page */
 	assert_int_equal(read_drive(false, &memory, &reading), 0);
 	CHECK_ASKED(0x02, IDENTIFY_CTRL);
+	reading_fini(&reading);
+}
+
+/* The number means something only of their drives; where OCP's page is missing for once, its count is not replaced. */
+static void test_intels_page_is_asked_of_intels_drives(void **state)
+{
+	struct reading_memory memory = { 0 };
+	struct reading reading;
+
+	(void)state;
+	drive.list[0xca * 4] = 1;
+	assert_int_equal(read_drive(false, &memory, &reading), 0);
+	CHECK_ASKED(0x02, IDENTIFY_CTRL, 0x00, IDENTIFY_NS, 0x09, 0xc0);
+	reading_fini(&reading);
+	memory = (struct reading_memory){ 0 };
+	fixture_put(drive.identify, 0, 2, 0x8086);
+	drive.list[0xc0 * 4] = drive.list[0x09 * 4] = 0;
+	assert_int_equal(read_drive(false, &memory, &reading), 0);
+	CHECK_ASKED(0x02, IDENTIFY_CTRL, 0x00, 0xca);
+	assert_true(reading.value[READING_MEDIA_WRITTEN_BYTES] == 110747LL << 25);
+	assert_string_equal(reading.media_written_from, "page CAh");
+	assert_string_equal(reading.host_written_from, "page 02h");
+	assert_memory_equal(reading_find_page(&reading, "intel-cah")->bytes, drive.intel, 512);
+	reading_fini(&reading);
+	/* Solidigm has both. */
+	memory = (struct reading_memory){ 0 };
+	fixture_put(drive.identify, 0, 2, 0x025e);
+	drive.list[0xc0 * 4] = 1;
+	assert_int_equal(read_drive(false, &memory, &reading), 0);
+	CHECK_ASKED(0x02, IDENTIFY_CTRL, 0x00, 0xca, 0xc0);
+	assert_true(reading.value[READING_MEDIA_WRITTEN_RAW] == 3000000000001);
+	reading_fini(&reading);
+	drive.failing[0] = (struct answer){ 0xc0, -EINTR };
+	assert_int_equal(read_drive(false, &memory, &reading), 0);
+	assert_false(reading.known[READING_MEDIA_WRITTEN_RAW]);
+	assert_true(reading.known[READING_HOST_WRITTEN_RAW]);
+	assert_true(reading.value[READING_WORKLOAD_WEAR] == 80619);
+	reading_fini(&reading);
+	drive.failing[0] = (struct answer){ 0 };
+	assert_int_equal(read_drive(false, &memory, &reading), 0);
+	assert_true(reading.value[READING_MEDIA_WRITTEN_RAW] == 3000000000001);
 	reading_fini(&reading);
 }
 
@@ -476,6 +519,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_all_pages_are_read_and_kept, set_up),
 		cmocka_unit_test_setup(test_what_a_drive_has_not_is_not_asked, set_up),
+		cmocka_unit_test_setup(test_intels_page_is_asked_of_intels_drives, set_up),
 		cmocka_unit_test_setup(test_a_refusal_is_not_asked_for_again, set_up),
 		cmocka_unit_test_setup(test_what_is_not_now_may_come_later, set_up),
 		cmocka_unit_test_setup(test_one_failing_page_hides_no_other, set_up),

@@ -241,6 +241,26 @@ static void test_a_sas_drive_tells_its_wear(void **state)
 	fixture_check(&reading, wanted, ARRAY_LEN(wanted));
 }
 
+/* Without its values an attribute says nothing: 0 would be wear of 100 %, or no errors. */
+static void test_attributes_without_values_are_none(void **state)
+{
+	struct reading reading;
+
+	(void)state;
+	assert_int_equal(
+		decode(&reading, "{\"device\":{\"type\":\"sat\",\"protocol\":\"ATA\"},\"model_name\":"
+				 "\"INTEL SSDSC2BB240G4\",\"ata_smart_attributes\":{\"table\":["
+				 "{\"id\":233,\"raw\":{\"value\":0}},{\"id\":187,\"value\":100},"
+				 "{\"id\":199,\"value\":100,\"raw\":{}},"
+				 "{\"id\":5,\"value\":100,\"raw\":{\"value\":2}}]}}"),
+		0);
+	assert_int_equal(reading.attribute_count, 1);
+	assert_false(reading.known[READING_PERCENT_USED]);
+	assert_false(reading.known[READING_MEDIA_ERRORS]);
+	assert_false(reading.known[READING_CRC_ERRORS]);
+	assert_true(reading.value[READING_REALLOCATED] == 2);
+}
+
 static void test_exit_status_is_a_field_of_bits(void **state)
 {
 	static const struct {
@@ -406,6 +426,11 @@ static void test_a_child_is_asked_for_one_drive_and_read(void **state)
 	assert_string_equal(reading.source, "smartctl: sat+megaraid,3");
 	read_output(text, sizeof(text));
 	assert_null(strstr(text, "--device"));
+	assert_null(strstr(text, "--log=error"));
+	reading_fini(&reading);
+	assert_int_equal(reading_read_smartctl_known("/dev/sda", "sat", true, NULL, &reading), 0);
+	read_output(text, sizeof(text));
+	assert_non_null(strstr(text, "--log=ssd --log=error --device=sat /dev/sda\n"));
 	reading_fini(&reading);
 }
 
@@ -444,7 +469,8 @@ static void test_a_child_that_hangs_ends_at_the_deadline(void **state)
 		double start_s = now_s();
 
 		write_script(bodies[i]);
-		assert_int_equal(reading_smartctl_run("/dev/sda", "", 300, &memory, &reading), -ETIMEDOUT);
+		assert_int_equal(
+			reading_smartctl_run("/dev/sda", "", false, 300, &memory, &reading), -ETIMEDOUT);
 		assert_true(now_s() - start_s >= 0.3 && now_s() - start_s < 5);
 		assert_string_equal(reading.notes, "smartctl: no answer within 300 ms");
 		assert_int_equal(memory.child, 0);
@@ -551,10 +577,11 @@ static void test_a_child_that_does_not_die_keeps_the_drive_to_itself(void **stat
 	assert_true(pid > 0);
 	memory.child = pid; /* as a child in a hung system call would be left */
 	write_script("echo '" MINIMAL "'");
-	assert_int_equal(reading_smartctl_run("/dev/sda", "", 1000, &memory, &reading), -EBUSY);
+	assert_int_equal(reading_smartctl_run("/dev/sda", "", false, 1000, &memory, &reading), -EBUSY);
 	assert_non_null(strstr(reading.notes, "still waits for the drive"));
 	assert_int_equal(kill(pid, SIGKILL), 0);
-	for (int i = 0; i < 500 && reading_smartctl_run("/dev/sda", "", 1000, &memory, &reading) == -EBUSY;
+	for (int i = 0;
+		i < 500 && reading_smartctl_run("/dev/sda", "", false, 1000, &memory, &reading) == -EBUSY;
 		i++)
 		(void)usleep(10000);
 	assert_string_equal(reading.model, "BEHIND");
@@ -572,6 +599,7 @@ int main(void)
 		cmocka_unit_test(test_numbers_beyond_a_double_are_in_their_texts),
 		cmocka_unit_test(test_statistics_of_the_drive_go_before_attributes),
 		cmocka_unit_test(test_a_sas_drive_tells_its_wear),
+		cmocka_unit_test(test_attributes_without_values_are_none),
 		cmocka_unit_test(test_exit_status_is_a_field_of_bits),
 		cmocka_unit_test(test_what_is_no_json_is_refused),
 		cmocka_unit_test(test_texts_are_printable),

@@ -66,7 +66,7 @@ static void test_a_run_without_readings(void **state)
 	assert_int_equal(endurance.unit.bytes, 0);
 	assert_true(isnan(endurance.waf.value) && isnan(endurance.bytes_left.value));
 	assert_int_equal(endurance.findings.count, 0);
-	assert_int_equal(health_run_json(journal, &run, &json), 0);
+	assert_int_equal(health_run_json(journal, &run, 0, &json), 0);
 	assert_non_null(
 		strstr(text_string(&json), "{\"readings\":[],\"unit\":{\"host_written_unit_bytes\":null,"));
 	assert_non_null(strstr(text_string(&json), "\"findings\":[]}"));
@@ -124,10 +124,118 @@ static void test_unit_amplification_and_findings(void **state)
 		assert_int_equal(seen[VERDICT_HEALTH_UNSAFE_SHUTDOWNS], 0);
 		assert_int_equal(seen[VERDICT_HEALTH_SPARE], 0);
 	}
-	assert_int_equal(health_run_json(journal, &run, &json), 0);
+	assert_int_equal(health_run_json(journal, &run, 0, &json), 0);
 	assert_non_null(strstr(
 		text_string(&json), "\"host_written_unit_bytes\":33554432,\"how\":\"found by measuring"));
 	assert_non_null(strstr(text_string(&json), "\"findings\":[{\"weight\":\"fail\",\"text\":\""));
+	text_fini(&json);
+}
+
+/* Micron's pages; half way the firmware is updated, and the counters go on in another way. */
+static void test_a_new_firmware_is_a_new_base(void **state)
+{
+	static struct health_endurance endurance;
+	struct text json = TEXT_INIT;
+
+	(void)state;
+	for (int minute = 0; minute < 160; minute++) {
+		const bool is_new = minute >= 80;
+		double written = minute * 0.01 * (double)TB, pages = written / 16384;
+
+		reading_put(minute,
+			"{\"phase\":\"%s\",\"own_written_bytes\":%.0f,\"disk_written_bytes\":%.0f,\"read_"
+			"ms\":20,"
+			"\"logical_block_bytes\":512,\"source\":\"ata: libatasmart\",\"serial\":\"S1\","
+			"\"firmware\":\"%s\",\"host_written_raw\":%.0f,\"host_written_unit_bytes\":512,"
+			"\"host_written_from\":\"attribute 246\",\"host_pages\":%.0f,\"media_pages\":%.0f,"
+			"\"media_written_from\":\"attributes 247 and 248\",\"percent_used\":%d}",
+			minute < 120 ? "fill" : "soak", written, written, is_new ? "F2" : "F1",
+			1000 + written / 512, 500 + pages, 700 + floor(pages * (is_new ? 3 : 1.25)),
+			10 + minute / 60);
+		if (minute == 79) {
+			assert_int_equal(health_endurance_read(journal, &run, &endurance), 0);
+			assert_true(endurance.waf.low <= 1.25 && 1.25 <= endurance.waf.high);
+			assert_true(fabs(endurance.waf.value - 1.25) < 0.001);
+			assert_non_null(strstr(
+				endurance.waf.how, " of the host, 80 readings; by attributes 247 and 248"));
+			assert_non_null(strstr(endurance.waf.how, " pages to the flash for "));
+			assert_null(strstr(endurance.waf.how, "counted since"));
+			assert_int_equal(endurance.unit.bytes, 512);
+		}
+	}
+	assert_int_equal(health_endurance_read(journal, &run, &endurance), 0);
+	assert_int_equal(endurance.readings, 160);
+	/* Not the mean of both, and no leap between them. */
+	assert_true(fabs(endurance.waf.value - 3) < 0.001);
+	assert_true(endurance.waf.low <= 3 && 3 <= endurance.waf.high && endurance.waf.high < 3.2);
+	assert_true(fabs(endurance.phase_waf[PHASE_FILL].value - 3) < 0.001);
+	assert_true(fabs(endurance.phase_waf[PHASE_SOAK].value - 3) < 0.001);
+	assert_non_null(strstr(endurance.waf.how,
+		"; by attributes 247 and 248; counted since reading 81, where the drive's firmware changed"));
+	assert_non_null(strstr(endurance.unit.how, "; counted since reading 81, where"));
+	assert_non_null(strstr(endurance.bytes_left.how, "; counted since reading 81, where"));
+	assert_non_null(strstr(endurance.seconds_left.how, "; counted since reading 81, where"));
+	/* Of the whole run is what it used up. */
+	assert_true(endurance.first_percent_used == 10 && endurance.last_percent_used == 12);
+	assert_int_equal(health_run_json(journal, &run, 0, &json), 0);
+	assert_non_null(strstr(text_string(&json), "\"percent_used_delta\":2}"));
+	text_fini(&json);
+}
+
+/* OCP counts bytes, page 02h 512 000 of them; the last reading lacks OCP's page. */
+static void test_a_counter_that_is_missing_at_the_end_keeps_its_unit(void **state)
+{
+	static struct health_endurance endurance;
+
+	(void)state;
+	for (int minute = 0; minute < 100; minute++) {
+		double written = minute * 0.02 * (double)TB;
+		char media[160] = "\"media_written_raw\":null,\"media_written_unit_bytes\":null";
+
+		if (minute < 99)
+			(void)snprintf(media, sizeof(media),
+				"\"media_written_raw\":%.0f,\"media_written_unit_bytes\":1,"
+				"\"media_written_from\":\"page C0h (OCP)\"",
+				9e12 + written * 1.75);
+		reading_put(minute,
+			"{\"phase\":\"soak\",\"own_written_bytes\":%.0f,\"disk_written_bytes\":%.0f,\"read_"
+			"ms\":20,"
+			"\"source\":\"nvme\",\"host_written_raw\":%.0f,\"host_written_unit_bytes\":512000,%"
+			"s}",
+			written, written, 1000 + floor(written / 512000), media);
+	}
+	assert_int_equal(health_endurance_read(journal, &run, &endurance), 0);
+	assert_true(endurance.waf.low <= 1.75 && 1.75 <= endurance.waf.high);
+	assert_true(fabs(endurance.waf.value - 1.75) < 0.001);
+	assert_non_null(strstr(endurance.waf.how, "99 readings; by page C0h (OCP)"));
+}
+
+/* What is left, at the run's rate and at one that is asked for. */
+static void test_life_left_at_a_rate(void **state)
+{
+	static struct health_endurance endurance;
+	struct text json = TEXT_INIT;
+	static const char wanted[] = "\"asked_bytes_per_s\":5000000,\"asked_seconds_left\":{\"value\":";
+	const char *at;
+
+	(void)state;
+	for (int minute = 0; minute < 1000; minute++) {
+		double written = minute * 0.06 * (double)TB; /* 10^9 a second */
+
+		reading_put(minute,
+			"{\"phase\":\"soak\",\"own_written_bytes\":%.0f,\"disk_written_bytes\":%.0f,"
+			"\"percent_used\":%d,\"source\":\"nvme\"}",
+			written, written, 40 + minute / 200);
+	}
+	assert_int_equal(health_endurance_read(journal, &run, &endurance), 0);
+	assert_true(fabs(endurance.bytes_per_s - 1e9) < 1e3);
+	/* 56 % of 12 TB each. */
+	assert_true(fabs(endurance.bytes_left.value / (double)TB - 56 * 12) < 15);
+	assert_true(fabs(endurance.seconds_left.value - endurance.bytes_left.value / 1e9) < 10);
+	assert_int_equal(health_run_json(journal, &run, 5e6, &json), 0);
+	at = strstr(text_string(&json), wanted);
+	assert_non_null(at);
+	assert_true(fabs(strtod(at + strlen(wanted), NULL) - endurance.bytes_left.value / 5e6) < 1);
 	text_fini(&json);
 }
 
@@ -147,6 +255,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_run_without_readings, journal_setup, journal_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_unit_amplification_and_findings, journal_setup, journal_teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_new_firmware_is_a_new_base, journal_setup, journal_teardown),
+		cmocka_unit_test_setup_teardown(test_a_counter_that_is_missing_at_the_end_keeps_its_unit,
+			journal_setup, journal_teardown),
+		cmocka_unit_test_setup_teardown(test_life_left_at_a_rate, journal_setup, journal_teardown),
 		cmocka_unit_test_setup_teardown(
 			test_of_no_run_there_is_nothing, journal_setup, journal_teardown),
 	};

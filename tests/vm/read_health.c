@@ -12,8 +12,8 @@ static int read_once(int argc, char **argv, struct reading_memory *memory, struc
 	if (strcmp(argv[1], "nvme") == 0)
 		return reading_read_nvme_known(argv[2], false, memory, out);
 	if (strcmp(argv[1], "ata") == 0)
-		return reading_read_ata_known(argv[2], memory, out);
-	return reading_read_smartctl_known(argv[2], argc > 3 ? argv[3] : "", memory, out);
+		return reading_read_ata_known(argv[2], false, memory, out);
+	return reading_read_smartctl_known(argv[2], argc > 3 ? argv[3] : "", false, memory, out);
 }
 
 int main(int argc, char **argv)
