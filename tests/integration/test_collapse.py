@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Throughput that collapses while the service runs: one event, raised at the third bad sample, kept over a kill, and
-closed when the drive has recovered; beside it what the run says of its steady state."""
+closed when the drive has recovered; an alert that reaches a webhook, a mail server and Debian's Alertmanager within 5 s of
+that; beside it what the run says of its steady state."""
 
 import contextlib
 import os
@@ -9,10 +10,13 @@ import pathlib
 import time
 
 from harness import MIB, Service, Skip, loop_filesystem, main, wait_for, work_folder
+from receivers import Alertmanager, MailServer, Webhook
 
 BLKIO = pathlib.Path("/sys/fs/cgroup/blkio")
 FAST, SLOW = 1500, 50  # requests a second
 TOP = 'alerts { collapse-for = "3s" stall-after = "8s" }'
+ALERT = "DrivesoakThroughputCollapse"
+TOLD_S = 5  # from the third bad sample to each receiver
 
 
 class Throttle:
@@ -45,11 +49,30 @@ class Throttle:
         self.group.rmdir()
 
 
+class Receivers:
+    """Three that are told, as sections of the configuration."""
+
+    def __init__(self, stack, folder):
+        self.hook = stack.enter_context(Webhook())
+        self.mail = stack.enter_context(MailServer(folder))
+        self.manager = stack.enter_context(Alertmanager(folder))
+        self.sections = (
+            f'notify "ops" {{ webhook = "{self.hook.url}" mail-to = "ops@example.org" '
+            f'smtp = "127.0.0.1:{self.mail.port}" }}\n'
+            f'notify "am" {{ webhook = "{self.manager.url}" format = "alertmanager-api" }}')
+
+    def told(self):
+        """What each knows by now of the collapse: [(status, ...)]."""
+        return ([status for name, status, _ in self.hook.alerts() if name == ALERT],
+                [mail["Subject"] for mail in self.mail.mails()],
+                [alert["labels"]["drive"] for alert in self.manager.alerts() if alert["labels"]["alertname"] == ALERT])
+
+
 @contextlib.contextmanager
-def soaking_slowly(**keys):
+def soaking_slowly(top="", **keys):
     """(service, throttle): a drive that does FAST requests a second."""
     with work_folder() as folder, loop_filesystem(folder, 512 * MIB) as (mount, device), Throttle(device) as throttle:
-        with Service(folder, mount, top=TOP, threads=2, queue_depth=32, **keys) as service:
+        with Service(folder, mount, top=f"{TOP}\n{top}", threads=2, queue_depth=32, **keys) as service:
             service.start()
             service.wait_phase("soak")
             throttle.take(service)
@@ -73,14 +96,31 @@ def first_slow(service):
     return next(s["t_s"] for s in soak[10:] if s["write_ios"] / s["elapsed_s"] < FAST / 2 and "partial" not in s["flags"])
 
 
-def check_collapse(service, throttle):
+def wait_told(receivers, condition, seconds, what):
+    """Until the three know; how long that took."""
+    start = time.monotonic()
+    try:
+        wait_for(lambda: condition(*receivers.told()), seconds, what)
+    except AssertionError as error:
+        raise AssertionError(f"{error}: {receivers.told()}") from error
+    return time.monotonic() - start
+
+
+def check_collapse(receivers, service, throttle):
     """One event from its third bad sample to its end, also over a kill."""
     baseline = service.drive()["baseline_bytes_per_s"] / 16384
     assert 0.8 * FAST < baseline < 1.2 * FAST, baseline
     assert falls(service) == [], falls(service)
+    assert receivers.told() == ([], [], []), receivers.told()
     throttle.set(SLOW)
     event = wait_for(lambda: next(iter(falls(service)), None), 20, "the collapse")
     told_s = time.time()
+    wait_told(receivers, lambda hook, mails, active: hook == ["firing"] and len(mails) == 1 and active == ["cand"], TOLD_S,
+              "all to be told")
+    assert "cand" in receivers.told()[1][0] and "collapse" in receivers.told()[1][0], receivers.told()
+    alert = service.api("alerts")["firing"][0]
+    assert alert["alert"] == "collapse" and alert["value"] < alert["threshold"], alert
+    assert [a["alert"] for a in service.drive()["alerts"]] == ["collapse"], service.drive()
     slow_s = first_slow(service)
     assert event["kind"] == "collapse" and event["severity"] == "critical", event
     assert event["until_s"] is None and event["run"] == service.run_id(), event
@@ -104,6 +144,9 @@ def check_collapse(service, throttle):
     over = wait_for(lambda: falls(service)[0]["until_s"] and falls(service), 60, "the end")
     assert len(over) == 1 and over[0]["t_s"] == event["t_s"] and over[0]["kind"] == "collapse", over
     assert abs(over[0]["until_s"] - fast_s) < 6, (over, fast_s)
+    wait_told(receivers, lambda hook, mails, active: hook == ["firing", "resolved"] and len(mails) == 2 and active == [],
+              TOLD_S, "all to be told of the end")
+    assert service.api("alerts")["firing"] == [], service.api("alerts")["firing"]
     service.wait_drive(lambda d: not d["reason"], 10, "the reason to go")
     summary = service.runs()[0]["summary"]
     assert summary["collapses_per_h"] > 0 and summary["window"]["settled"], summary
@@ -128,9 +171,12 @@ def check_cliff(service, throttle):
 
 def test_a_collapse_is_told_once_and_a_cliff_is_none():
     # Beside each other: the wait for a baseline is a minute.
-    with soaking_slowly(settle_rule="off") as settled, soaking_slowly() as fresh:
+    with contextlib.ExitStack() as stack:
+        receivers = Receivers(stack, stack.enter_context(work_folder()))
+        settled = stack.enter_context(soaking_slowly(top=receivers.sections, settle_rule="off"))
+        fresh = stack.enter_context(soaking_slowly())
         wait_baseline(settled[0])
-        check_collapse(*settled)
+        check_collapse(receivers, *settled)
         wait_baseline(fresh[0])
         check_cliff(*fresh)
 
