@@ -9,6 +9,9 @@ libdrivesoak_a_SOURCES += \
 	monitor/measure/endurance_life.c monitor/measure/endurance_unit.c monitor/measure/endurance_waf.c \
 	monitor/measure/healthlimit.c monitor/measure/healthlimit.h \
 	monitor/measure/verdict_health.c monitor/measure/verdict_health.h \
+	monitor/measure/evidence.c monitor/measure/evidence.h monitor/measure/evidence_counters.c \
+	monitor/measure/kernelline.c monitor/measure/kernelline.h \
+	monitor/measure/kernellog.c monitor/measure/kernellog.h \
 	monitor/measure/collapse.c monitor/measure/collapse.h monitor/measure/collapse_text.c \
 	monitor/measure/decline.c monitor/measure/decline.h \
 	monitor/measure/level.c monitor/measure/level.h \
