@@ -109,6 +109,7 @@ static void course_reset(struct drive *drive)
 	drive->probe = (struct probe_watch){ 0 };
 	drive->sweep = (struct sweep_watch){ 0 };
 	drive->host_watch = (struct hostlimit_watch){ 0 };
+	drive_forget_cause(drive);
 	drive->health = (struct health_watch){
 		.prober = drive->health.prober, .read_ms = INT64_MIN, .first_percent_used = NAN
 	};
@@ -255,6 +256,7 @@ static void resume_ask(struct drive *drive, struct journal *journal)
 		drive->last_sample_ms - (int64_t)PROBE_RECENT * drive->run.interval_s * 1000, INT64_MAX,
 		false, recall_sample, drive);
 	drive_recall_health(drive, journal);
+	drive_recall_troubles(drive, journal);
 	drive->is_resumed = true;
 	open_ask(drive);
 }
