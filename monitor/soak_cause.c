@@ -218,15 +218,11 @@ static double in_flight_share(const struct drive *drive)
 	return is_full_meant && drive->queue_depth ? drive->sample.inflight_mean / drive->queue_depth : NAN;
 }
 
-/* How often the soak has written its extent by now. */
-static double extents_of(const struct drive *drive)
+static double capacities_of(const struct drive *drive)
 {
-	const struct run_progress *progress = &drive->run.progress;
+	const uint64_t capacity = drive->run.capacity_bytes;
 
-	if (!progress->extent_bytes || drive->run.written_bytes < progress->fill_done_bytes)
-		return NAN;
-	return (double)(drive->run.written_bytes - progress->fill_done_bytes) /
-	       (double)progress->extent_bytes;
+	return capacity && capacity != UINT64_MAX ? (double)drive->run.written_bytes / (double)capacity : NAN;
 }
 
 static uint64_t known_sum(uint64_t a, uint64_t b)
@@ -253,7 +249,7 @@ void drive_note_cause_sample(struct drive *drive)
 	kept.steal_share = sample->steal_share;
 	kept.throttled_share = share_of(sample->throttled_ns, kept.elapsed_ns);
 	kept.in_flight_share = in_flight_share(drive);
-	kept.extents = extents_of(drive);
+	kept.capacities = capacities_of(drive);
 	causelog_add_sample(drive->cause->log, &kept);
 	complaints_clear(drive);
 }
@@ -312,7 +308,9 @@ static unsigned neighbours_find(const struct drive *drive, const struct collapse
 	struct cause_neighbour *out, unsigned most)
 {
 	const struct soak *soak = drive->soak;
-	const int64_t interval_ms = (int64_t)(soak->options.config->sample_interval_ns / NS_PER_MS);
+	const int64_t within_ms = (int64_t)(CAUSE_TOGETHER_SAMPLES *
+					    (double)soak->options.config->sample_interval_ns /
+					    (double)NS_PER_MS);
 	unsigned count = 0;
 
 	for (size_t i = 0; i < soak->drive_count && count < most; i++) {
@@ -321,10 +319,10 @@ static unsigned neighbours_find(const struct drive *drive, const struct collapse
 
 		if (other == drive || !other->is_sampling || other->run.progress.phase != PHASE_SOAK)
 			continue;
-		neighbour->name = other->config->name;
+		*neighbour = (struct cause_neighbour){ .name = other->config->name };
 		neighbour->shares_path = drive_shares_path(drive, other);
-		neighbour->fell_ms = causelog_fell_near(other->cause->log, finding->from_ms,
-			CAUSE_NEAR_SAMPLES * interval_ms, &neighbour->falls);
+		neighbour->has_fallen = causelog_match_falls(drive->cause->log, other->cause->log,
+			finding->from_ms, within_ms, &neighbour->fall, &neighbour->lone_falls);
 		count++;
 	}
 	return count;
@@ -338,7 +336,7 @@ void drive_find_cause(struct drive *drive, const struct collapse_finding *findin
 		.neighbour_count = neighbours_find(drive, finding, neighbours, NEIGHBOURS_MAX),
 		.path = drive_path_name(drive),
 		.is_log_heard = !evidence_log_trouble(drive->soak->evidence)[0],
-		.extent_bytes = drive->run.progress.extent_bytes,
+		.capacity_bytes = drive->run.capacity_bytes,
 	};
 
 	/* Since the tick the counters of the last sample may have come. */

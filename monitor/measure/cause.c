@@ -68,7 +68,7 @@ void cause_sample_init(struct cause_sample *sample)
 		.foreign_discards = NAN,
 		.since_idle_bytes = SAMPLE_UNKNOWN,
 		.idle_ns = SAMPLE_UNKNOWN,
-		.extents = NAN,
+		.capacities = NAN,
 	};
 	evidence_counters_init(&sample->counters);
 }

@@ -7,7 +7,7 @@
  * hour did not become slow of it, and a host that is busy later did not make it so. The one sign that may come late is
  * the kernel's word on a command that did not come back: it waits for the command's time (twice where it aborts first),
  * and all that while nothing completes. What may as well be a consequence of a drive that stands still (a health
- * reading or a flush that takes long) counts only when it has slowed the drive before. Where nothing speaks clearly the
+ * reading or a flush that takes long) counts only where it went on writing, and has been slowed by such before. Where nothing speaks clearly the
  * answer is unknown: a wrong word costs more than none.
  *
  * Of a saw-tooth (COLLAPSE_PERIODIC) the teeth within the record are judged together. */
@@ -25,6 +25,8 @@
 #define CAUSE_UNKNOWN_COUNT UINT64_MAX
 #define CAUSE_TEXT_MAX	    512
 #define CAUSE_NEAR_SAMPLES  2 /* around the beginning of a fall */
+/* Drives that fall in the same sample or the next fall together; a stall begins between two. */
+#define CAUSE_TOGETHER_SAMPLES 1.5
 
 enum cause {
 	CAUSE_RESET,	   /* the kernel reset the drive, its controller or link, or aborted commands */
@@ -67,7 +69,7 @@ struct cause_sample {
 	double foreign_discards;	   /* bytes */
 	uint64_t since_idle_bytes;	   /* written since the drive was last left alone */
 	uint64_t idle_ns;		   /* for how long that was */
-	double extents;			   /* written in this soak, of the extent */
+	double capacities;		   /* written in this run, of the drive's capacity */
 	struct evidence_counters counters; /* at its end */
 };
 
@@ -90,12 +92,18 @@ struct cause_line {
 	const char *text;
 };
 
+/* A fall as the samples alone show it. */
+struct cause_fall {
+	int64_t from_ms, to_ms; /* to: INT64_MAX while it lasts */
+};
+
 /* Another drive that soaks now. */
 struct cause_neighbour {
 	const char *name;
 	bool shares_path;
-	int64_t fell_ms; /* when it fell nearest to our beginning, INT64_MIN: it did not; cause_fell_near() */
-	unsigned falls;	 /* in its record */
+	bool has_fallen; /* with ours; cause_match_falls() */
+	struct cause_fall fall;
+	unsigned lone_falls; /* in its record, without us */
 };
 
 struct cause_input {
@@ -108,9 +116,9 @@ struct cause_input {
 	unsigned line_count;
 	const struct cause_neighbour *neighbours;
 	unsigned neighbour_count;
-	const char *path;      /* what is shared; "" for none */
-	bool is_log_heard;     /* of the kernel */
-	uint64_t extent_bytes; /* of the run; 0: not known */
+	const char *path;	 /* what is shared; "" for none */
+	bool is_log_heard;	 /* of the kernel */
+	uint64_t capacity_bytes; /* of the drive; UINT64_MAX: not known */
 };
 
 struct cause_answer {
@@ -127,9 +135,12 @@ const char *cause_rank_name(enum cause_rank rank);
 void cause_sample_init(struct cause_sample *sample);
 void cause_reading_init(struct cause_reading *reading);
 
-/* When the samples fell below half of what they were, and stayed there for two, nearest to @near_ms and within
- * @within_ms; INT64_MIN when they did not. @falls: how often they did in all. */
-int64_t cause_fell_near(const struct cause_sample *samples, unsigned count, int64_t near_ms,
-	int64_t within_ms, unsigned *falls);
+#define CAUSE_FALLS_MAX 32
+/* When the samples fell below half of what they were and stayed there for two: how often, at most CAUSE_FALLS_MAX. */
+unsigned cause_falls(const struct cause_sample *samples, unsigned count, struct cause_fall *out);
+/* Of another drive's falls the one that began nearest to @near_ms and within @within_ms, false for none; and how many of
+ * them came without one of ours. */
+bool cause_match_falls(const struct cause_fall *other, unsigned other_count, const struct cause_fall *own,
+	unsigned own_count, int64_t near_ms, int64_t within_ms, struct cause_fall *out, unsigned *lone);
 
 #endif

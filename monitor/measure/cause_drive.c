@@ -12,6 +12,7 @@
 
 #define FOLLOW_MS	  90000 /* a drive counts its minutes by the minute: a second reading may be needed */
 #define RATE_TIMES	  3	/* as fast as before the fall */
+#define STILL_TIMES	  2	/* as long as it took to grow */
 #define HOT_K		  2	/* within so much of the warning temperature it throttles */
 #define RISE_K		  3
 #define RISE_WITHIN_MS	  (20 * 60000)
@@ -26,9 +27,9 @@
 #define LEVEL_MOST	  0.9 /* of the samples */
 #define FAST_TIMES	  1.5
 #define IDLE_MIN_NS	  (60 * NS_PER_S)
-#define CACHE_EXTENT_MAX  0.35
+#define CACHE_SHARE_MAX	  0.35 /* of the capacity */
 #define CACHE_BYTES_MIN	  (64ULL << 20)
-#define CLIFF_EXTENTS_MAX 3.0
+#define CLIFF_SHARE_MAX	  4.0
 #define LEAST_LEVEL	  0.05 /* of the baseline: less is a stall */
 
 /* --- heat --- */
@@ -89,9 +90,17 @@ static uint64_t heat_growth(const struct cause_reading *a, const struct cause_re
 	return evidence_growth(was, is);
 }
 
-static double per_ms(uint64_t growth, const struct cause_reading *a, const struct cause_reading *b)
+/* One that always grows did not begin with the fall; and of one that grows now and then a single step says nothing. */
+static bool is_new_growth(const struct around *around, size_t offset, uint64_t more)
 {
-	return b->t_ms > a->t_ms ? (double)growth / (double)(b->t_ms - a->t_ms) : 0;
+	uint64_t before = heat_growth(around->first, around->before, offset);
+	double before_ms = (double)(around->before->t_ms - around->first->t_ms),
+	       now_ms = (double)(around->last->t_ms - around->before->t_ms);
+
+	/* That it did not grow must have been seen for a while. */
+	if (!before)
+		return more > 0 && before_ms >= STILL_TIMES * now_ms;
+	return more >= RATE_TIMES && (double)more / now_ms >= RATE_TIMES * (double)before / before_ms;
 }
 
 static bool say_heat_counter(const struct around *around, size_t index, struct cause_answer *out)
@@ -100,9 +109,7 @@ static bool say_heat_counter(const struct around *around, size_t index, struct c
 	uint64_t more = heat_growth(around->before, around->last, offset);
 	char from[CAUSE_CLOCK_MAX], to[CAUSE_CLOCK_MAX], temp[48] = "";
 
-	/* One that always grows did not begin with the fall. */
-	if (!more || per_ms(heat_growth(around->first, around->before, offset), around->first,
-			     around->before) > per_ms(more, around->before, around->last) / RATE_TIMES)
+	if (!is_new_growth(around, offset, more))
 		return false;
 	if (!isnan(around->after->temp_c))
 		(void)snprintf(temp, sizeof(temp), ", at %.0f C", around->after->temp_c);
@@ -221,12 +228,15 @@ static double share_with(const struct cause_view *view, uint32_t flag, unsigned 
 	return with_count >= least && without > 0 ? with / with_count / (without / without_count) : NAN;
 }
 
-/* It began in a sample with @flag, and lasted no longer than that. */
+/* It began in a sample with @flag, and lasted no longer than that. A drive that stands still keeps what is asked of it
+ * waiting, whatever made it stand still. */
 static bool is_of_flag(const struct cause_view *view, uint32_t flag)
 {
+	const struct collapse_finding *finding = view->in->finding;
 	unsigned last = view->end - 1;
 
-	if (!(view->in->samples[view->onset].flags & flag) ||
+	if (!(finding->mean_bytes_per_s >= finding->baseline_bytes_per_s * LEAST_LEVEL) ||
+		!(view->in->samples[view->onset].flags & flag) ||
 		(view->onset > 0 && view->in->samples[view->onset - 1].flags & flag))
 		return false;
 	for (unsigned i = view->onset; i < last; i++)
@@ -306,8 +316,13 @@ static double lasting_level(const struct cause_view *view)
 		return NAN;
 	if (in->samples[view->end - 1].t_ms - view->from_ms < LASTING_MS)
 		return NAN;
-	/* The first samples may be a slide. */
-	return level_of(view, view->near_end, view->end);
+	/* It may have slid there. */
+	return level_of(view, view->onset + (view->end - view->onset) / 2, view->end);
+}
+
+static bool is_rest(const struct cause_sample *sample)
+{
+	return sample->state == SAMPLE_PAUSED || sample->state == SAMPLE_DOWN;
 }
 
 bool cause_is_write_cache(const struct cause_view *view, struct cause_answer *out)
@@ -319,18 +334,16 @@ bool cause_is_write_cache(const struct cause_view *view, struct cause_answer *ou
 	char written[UNITS_TEXT_MAX], idle[UNITS_TEXT_MAX];
 
 	if (isnan(level) || onset->since_idle_bytes == SAMPLE_UNKNOWN || onset->idle_ns == SAMPLE_UNKNOWN ||
-		onset->idle_ns < IDLE_MIN_NS || !in->extent_bytes ||
+		onset->idle_ns < IDLE_MIN_NS || in->capacity_bytes == UINT64_MAX ||
 		onset->since_idle_bytes < CACHE_BYTES_MIN ||
-		(double)onset->since_idle_bytes > CACHE_EXTENT_MAX * (double)in->extent_bytes)
+		(double)onset->since_idle_bytes > CACHE_SHARE_MAX * (double)in->capacity_bytes)
 		return false;
-	/* Back to the idle time, all of which must be known. */
-	while (begin > 1 &&
-		in->samples[begin - 2].since_idle_bytes <= in->samples[begin - 1].since_idle_bytes)
+	while (begin > 0 && !is_rest(&in->samples[begin - 1]))
 		begin--;
-	if (begin <= 1)
+	/* All since the rest must be known; the first sample after it is not whole. */
+	if (begin == 0 || begin + 1 >= view->onset)
 		return false;
-	/* The first is not whole. */
-	fast = level_of(view, begin, view->onset);
+	fast = level_of(view, begin + 1, view->onset);
 	if (!(fast >= level * FAST_TIMES))
 		return false;
 	units_print_bytes_rounded((double)onset->since_idle_bytes, written);
@@ -345,10 +358,12 @@ bool cause_is_garbage(const struct cause_view *view, struct cause_answer *out)
 	const struct cause_sample *onset = &view->in->samples[view->onset];
 	double level = lasting_level(view);
 
-	return view->in->finding->kind == COLLAPSE_CLIFF && onset->extents <= CLIFF_EXTENTS_MAX &&
-	       !isnan(level) &&
+	/* With less written than a fast cache may hold it could be that, too. */
+	return view->in->finding->kind == COLLAPSE_CLIFF && onset->capacities > CACHE_SHARE_MAX &&
+	       onset->capacities <= CLIFF_SHARE_MAX && !isnan(level) &&
 	       cause_found(out, CAUSE_GARBAGE, CAUSE_INFERRED,
-		       "the drive was fresh: the first fall, after %.2f extents were written, to a level "
-		       "that stays at %.0f %%",
-		       onset->extents, level / view->in->finding->baseline_bytes_per_s * 100);
+		       "the drive was fresh: the first fall, after %.2f times its capacity was written, to a "
+		       "level that "
+		       "stays at %.0f %%",
+		       onset->capacities, level / view->in->finding->baseline_bytes_per_s * 100);
 }

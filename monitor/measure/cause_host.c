@@ -16,11 +16,12 @@
 #define HOST_BEFORE_SHARE  0.5 /* as strong before the fall: it is always so */
 #define HOST_SAMPLES_MAX   30
 #define PRESSURE_MIN	   0.25
-#define FOREIGN_OF_LOSS	   0.25
+#define FOREIGN_OF_LOSS	   0.4
 #define FOREIGN_TIMES	   3 /* as much as before */
 #define DISCARD_MIN_BYTES  (1024.0 * 1024 * 1024)
 #define BEFORE_SAMPLES	   30
 #define FELL_SHARE	   0.5
+#define BACK_SAMPLES	   2.5
 #define FELL_BEFORE	   6 /* samples that tell what was before */
 
 static double most(double a, double b)
@@ -150,20 +151,33 @@ bool cause_is_host(const struct cause_view *view, struct cause_answer *out)
 
 /* --- a path that is shared --- */
 
-static bool fell_with(const struct cause_view *view, const struct cause_neighbour *neighbour)
+static bool is_within(const struct cause_view *view, int64_t a_ms, int64_t b_ms, double samples)
 {
-	return neighbour->fell_ms >= view->near_from_ms && neighbour->fell_ms <= view->near_to_ms;
+	return (double)llabs(a_ms - b_ms) <= samples * (double)view->interval_ms;
 }
 
-/* One that falls all the time falls with everybody. */
-#define NEIGHBOUR_FALLS_MAX 2
+static bool fell_with(const struct cause_view *view, const struct cause_neighbour *neighbour)
+{
+	return neighbour->has_fallen &&
+	       is_within(view, neighbour->fall.from_ms, view->from_ms, CAUSE_TOGETHER_SAMPLES);
+}
+
+/* Two that fall together by chance seldom come back together. */
+static bool ends_with(const struct cause_view *view, const struct cause_neighbour *neighbour)
+{
+	const int64_t now_ms = view->in->samples[view->in->sample_count - 1].t_ms;
+	const int64_t ours_ms = view->in->finding->to_ms != COLLAPSE_OPEN ? view->in->finding->to_ms : now_ms;
+	const int64_t its_ms = neighbour->fall.to_ms != INT64_MAX ? neighbour->fall.to_ms : now_ms;
+
+	return is_within(view, ours_ms, its_ms, BACK_SAMPLES);
+}
 
 bool cause_is_shared_path(const struct cause_view *view, struct cause_answer *out)
 {
 	const struct cause_input *in = view->in;
 	char names[256] = "", clock[CAUSE_CLOCK_MAX];
-	unsigned with = 0, of = 0;
-	int64_t nearest_ms = 0;
+	unsigned with = 0, back = 0, of = 0;
+	int64_t fell_ms = 0;
 
 	for (unsigned i = 0; i < in->neighbour_count; i++) {
 		const struct cause_neighbour *neighbour = &in->neighbours[i];
@@ -173,18 +187,19 @@ bool cause_is_shared_path(const struct cause_view *view, struct cause_answer *ou
 		if (!neighbour->shares_path && fell_with(view, neighbour))
 			return false;
 		of += neighbour->shares_path;
-		if (!neighbour->shares_path || !fell_with(view, neighbour) ||
-			neighbour->falls > NEIGHBOUR_FALLS_MAX)
+		/* One that also falls alone falls with others by chance. */
+		if (!neighbour->shares_path || !fell_with(view, neighbour) || neighbour->lone_falls)
 			continue;
 		with++;
-		nearest_ms = neighbour->fell_ms;
+		back += ends_with(view, neighbour);
+		fell_ms = neighbour->fall.from_ms;
 		(void)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", neighbour->name);
 	}
-	return with > 0 &&
+	return (with > 1 || back > 0) &&
 	       cause_found(out, CAUSE_SHARED_PATH, CAUSE_CORRELATED,
-		       "%u of %u other drives on %s fell with it, within two samples of it: %s at %s", with,
-		       of, in->path && in->path[0] ? in->path : "its path", names,
-		       cause_clock(nearest_ms, clock));
+		       "%u of %u other drives on %s fell with it, in the same sample or the next: %s at %s",
+		       with, of, in->path && in->path[0] ? in->path : "its path", names,
+		       cause_clock(fell_ms, clock));
 }
 
 static double median_of(const double *values, unsigned count)
@@ -201,15 +216,12 @@ static double median_of(const double *values, unsigned count)
 	return sorted[count / 2];
 }
 
-int64_t cause_fell_near(const struct cause_sample *samples, unsigned count, int64_t near_ms,
-	int64_t within_ms, unsigned *falls)
+unsigned cause_falls(const struct cause_sample *samples, unsigned count, struct cause_fall *out)
 {
 	double last[FELL_BEFORE], base = NAN;
-	unsigned known = 0;
-	int64_t nearest_ms = INT64_MIN;
+	unsigned known = 0, falls = 0;
 	bool is_low = false;
 
-	*falls = 0;
 	for (unsigned i = 0; i + 1 < count; i++) {
 		double rate = cause_rate(&samples[i]), next = cause_rate(&samples[i + 1]);
 		int64_t from_ms = samples[i].t_ms - (int64_t)(samples[i].elapsed_ns / NS_PER_MS);
@@ -218,19 +230,44 @@ int64_t cause_fell_near(const struct cause_sample *samples, unsigned count, int6
 			continue;
 		if (!is_low && known >= FELL_BEFORE)
 			base = median_of(last, FELL_BEFORE);
-		if (!is_low && rate < base * FELL_SHARE && next < base * FELL_SHARE) {
+		if (!is_low && falls < CAUSE_FALLS_MAX && rate < base * FELL_SHARE &&
+			next < base * FELL_SHARE) {
 			is_low = true;
-			++*falls;
-			if (llabs(from_ms - near_ms) <= within_ms &&
-				(nearest_ms == INT64_MIN ||
-					llabs(from_ms - near_ms) < llabs(nearest_ms - near_ms)))
-				nearest_ms = from_ms;
+			out[falls++] = (struct cause_fall){ from_ms, INT64_MAX };
+		} else if (is_low && rate >= base * FELL_SHARE) {
+			is_low = false;
+			out[falls - 1].to_ms = from_ms;
 		}
-		is_low = is_low && rate < base * FELL_SHARE;
 		if (!is_low)
 			last[known++ % FELL_BEFORE] = rate;
 	}
-	return nearest_ms;
+	return falls;
+}
+
+static bool is_among(const struct cause_fall *falls, unsigned count, int64_t t_ms, int64_t within_ms)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (llabs(falls[i].from_ms - t_ms) <= within_ms)
+			return true;
+	return false;
+}
+
+bool cause_match_falls(const struct cause_fall *other, unsigned other_count, const struct cause_fall *own,
+	unsigned own_count, int64_t near_ms, int64_t within_ms, struct cause_fall *out, unsigned *lone)
+{
+	int64_t nearest_ms = INT64_MAX;
+
+	*lone = 0;
+	for (unsigned i = 0; i < other_count; i++) {
+		int64_t away_ms = llabs(other[i].from_ms - near_ms);
+
+		if (away_ms <= within_ms && away_ms < nearest_ms) {
+			nearest_ms = away_ms;
+			*out = other[i];
+		}
+		*lone += away_ms > within_ms && !is_among(own, own_count, other[i].from_ms, within_ms);
+	}
+	return nearest_ms != INT64_MAX;
 }
 
 /* --- other users of the disk --- */

@@ -12,6 +12,7 @@
 #define TEETH_MAX     128
 #define TEETH_MIN     3
 #define TEETH_SHARE   0.8
+#define TEETH_ALONE   6	  /* fewer may come at equal distances by chance */
 #define LOW_SHARE     0.6 /* of the baseline: a tooth begins */
 #define HIGH_SHARE    0.7 /* it is over */
 #define HOT_K	      2
@@ -33,7 +34,9 @@ static void teeth_find(const struct cause_input *in, struct teeth *teeth)
 
 		if (isnan(share))
 			continue;
-		if (was_high && share < LOW_SHARE) {
+		/* A single low sample is none. */
+		if (was_high && share < LOW_SHARE && i + 1 < in->sample_count &&
+			cause_rate(&in->samples[i + 1]) / in->finding->baseline_bytes_per_s < LOW_SHARE) {
 			teeth->first[teeth->count++] = i;
 			was_high = false;
 		} else if (share >= HIGH_SHARE) {
@@ -204,9 +207,11 @@ void cause_decide_rhythm(const struct cause_view *view, struct cause_answer *out
 	}
 	if (say_thermal(in, &teeth, out) || say_own(in, &teeth, out))
 		return;
-	if (teeth.count < TEETH_MIN) {
+	if (teeth.count < TEETH_ALONE) {
 		(void)cause_found(out, CAUSE_UNKNOWN, CAUSE_INFERRED,
-			"of the falls only %u are within the record of what was seen", teeth.count);
+			"nothing is common to the %u falls within the record, and so few may come at equal "
+			"distances by chance",
+			teeth.count);
 		return;
 	}
 	units_print_duration_rounded(finding->period_s * 1e9, period);

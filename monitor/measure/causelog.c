@@ -149,9 +149,14 @@ void causelog_add_reading(struct causelog *log, const struct cause_reading *read
 	log->readings[log->reading_count++] = *reading;
 }
 
-int64_t causelog_fell_near(const struct causelog *log, int64_t near_ms, int64_t within_ms, unsigned *falls)
+bool causelog_match_falls(const struct causelog *log, const struct causelog *other, int64_t near_ms,
+	int64_t within_ms, struct cause_fall *out, unsigned *lone)
 {
-	return cause_fell_near(log->samples, log->sample_count, near_ms, within_ms, falls);
+	struct cause_fall own[CAUSE_FALLS_MAX], others[CAUSE_FALLS_MAX];
+	unsigned own_count = cause_falls(log->samples, log->sample_count, own);
+	unsigned other_count = cause_falls(other->samples, other->sample_count, others);
+
+	return cause_match_falls(others, other_count, own, own_count, near_ms, within_ms, out, lone);
 }
 
 const struct evidence_counters *causelog_get_counters(const struct causelog *log)
@@ -197,7 +202,7 @@ void causelog_find(struct causelog *log, const struct collapse_finding *finding,
 		.neighbour_count = context->neighbour_count,
 		.path = context->path,
 		.is_log_heard = context->is_log_heard,
-		.extent_bytes = context->extent_bytes,
+		.capacity_bytes = context->capacity_bytes,
 	};
 	struct cause_answer *kept = answer_of(log, finding->id);
 

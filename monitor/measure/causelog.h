@@ -26,8 +26,9 @@ void causelog_put_counters(struct causelog *log, const struct evidence_counters 
 void causelog_add_line(struct causelog *log, int64_t t_ms, enum kernelline_word word, const char *text);
 void causelog_add_reading(struct causelog *log, const struct cause_reading *reading);
 
-/* cause_fell_near() in this record. */
-int64_t causelog_fell_near(const struct causelog *log, int64_t near_ms, int64_t within_ms, unsigned *falls);
+/* cause_match_falls() of @other's record with this one. */
+bool causelog_match_falls(const struct causelog *log, const struct causelog *other, int64_t near_ms,
+	int64_t within_ms, struct cause_fall *out, unsigned *lone);
 /* The counters of the newest sample that has any; NULL. */
 const struct evidence_counters *causelog_get_counters(const struct causelog *log);
 
@@ -37,7 +38,7 @@ struct causelog_context {
 	unsigned neighbour_count;
 	const char *path;
 	bool is_log_heard;
-	uint64_t extent_bytes;
+	uint64_t capacity_bytes;
 };
 void causelog_find(struct causelog *log, const struct collapse_finding *finding,
 	const struct causelog_context *context, struct cause_answer *out);

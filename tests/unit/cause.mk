@@ -23,3 +23,9 @@ unit_programs += tests/unit/test_causelog
 tests_unit_test_causelog_SOURCES = tests/unit/test_causelog.c tests/unit/cause_fixture.c tests/unit/cause_fixture.h
 tests_unit_test_causelog_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_causelog_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_cause_traces
+tests_unit_test_cause_traces_SOURCES = tests/unit/test_cause_traces.c tests/unit/trace_cause.c tests/unit/trace_cause.h \
+	tests/unit/trace.c tests/unit/trace.h
+tests_unit_test_cause_traces_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_cause_traces_LDADD = $(LDADD) $(CMOCKA_LIBS)

@@ -15,7 +15,7 @@ static void sample_known(struct cause_sample *sample)
 	sample->cpu_pressure = 0.02;
 	sample->foreign_bytes = 1 * MIB;
 	sample->foreign_discards = 0;
-	sample->extents = 10;
+	sample->capacities = 10;
 	sample->since_idle_bytes = (uint64_t)1 << 45;
 	sample->idle_ns = 600 * S;
 	sample->counters = (struct evidence_counters){
@@ -85,7 +85,7 @@ void record_init(struct record *record, bool is_known)
 		.neighbours = record->others,
 		.path = "0000:00:1c.0",
 		.is_log_heard = is_known,
-		.extent_bytes = is_known ? (uint64_t)1 << 40 : 0,
+		.capacity_bytes = is_known ? (uint64_t)1 << 40 : UINT64_MAX,
 	};
 }
 
@@ -108,10 +108,18 @@ void record_line(struct record *record, double after_s, enum kernelline_word wor
 		word, text };
 }
 
-void record_other(struct record *record, const char *name, bool shares_path, double after_s, unsigned falls)
+void record_other(
+	struct record *record, const char *name, bool shares_path, double after_s, unsigned lone_falls)
 {
-	record->others[record->input.neighbour_count++] = (struct cause_neighbour){ name, shares_path,
-		isnan(after_s) ? INT64_MIN : FELL_MS + (int64_t)(after_s * 1e3), falls };
+	struct cause_neighbour *other = &record->others[record->input.neighbour_count++];
+
+	*other = (struct cause_neighbour){
+		.name = name, .shares_path = shares_path, .lone_falls = lone_falls
+	};
+	if (isnan(after_s))
+		return;
+	other->has_fallen = true;
+	other->fall = (struct cause_fall){ FELL_MS + (int64_t)(after_s * 1e3), INT64_MAX };
 }
 
 struct cause_reading *record_reading(struct record *record, double after_s)

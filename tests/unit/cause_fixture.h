@@ -32,7 +32,9 @@ void record_init(struct record *record, bool is_known);
 void record_end(struct record *record, unsigned samples);
 void record_rate(struct record *record, unsigned sample, double share);
 void record_line(struct record *record, double after_s, enum kernelline_word word, const char *text);
-void record_other(struct record *record, const char *name, bool shares_path, double after_s, unsigned falls);
+/* NAN: it did not fall. It comes back with ours. */
+void record_other(
+	struct record *record, const char *name, bool shares_path, double after_s, unsigned lone_falls);
 /* The reading that is taken so long after the fall began, or next after that. */
 struct cause_reading *record_reading(struct record *record, double after_s);
 enum cause record_decide(struct record *record);

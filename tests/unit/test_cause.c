@@ -90,7 +90,7 @@ static void put_pressure(struct record *r)
 
 static void put_path(struct record *r)
 {
-	record_other(r, "beside", true, 8, 1);
+	record_other(r, "beside", true, 8, 0);
 	record_other(r, "apart", false, NAN, 0);
 }
 
@@ -220,6 +220,7 @@ static void put_pause(struct record *r)
 
 static void put_write_cache(struct record *r)
 {
+	r->samples[BEFORE - 61].state = SAMPLE_PAUSED;
 	for (unsigned i = 0; i < SAMPLES; i++) {
 		r->samples[i].idle_ns = 300 * S;
 		r->samples[i].since_idle_bytes = i < BEFORE - 60
@@ -232,7 +233,7 @@ static void put_cliff(struct record *r)
 {
 	r->finding.kind = COLLAPSE_CLIFF;
 	for (unsigned i = 0; i < SAMPLES; i++)
-		r->samples[i].extents = 0.4;
+		r->samples[i].capacities = 0.8;
 }
 
 /* In the order in which they are decided. */
@@ -279,7 +280,7 @@ static const struct sign {
 	{ CAUSE_OWN_PAUSE, CAUSE_CORRELATED, put_flush, "flush of the drive", true },
 	{ CAUSE_OWN_PAUSE, CAUSE_CORRELATED, put_pause, "had paused", true },
 	{ CAUSE_WRITE_CACHE, CAUSE_INFERRED, put_write_cache, "of rest", false },
-	{ CAUSE_GARBAGE, CAUSE_INFERRED, put_cliff, "0.40 extents", true },
+	{ CAUSE_GARBAGE, CAUSE_INFERRED, put_cliff, "0.80 times", true },
 };
 
 static void assert_cause(struct record *r, enum cause cause, const char *what)
@@ -398,23 +399,23 @@ static void miss_polled_before(struct record *r)
 
 static void miss_neighbour_later(struct record *r)
 {
-	record_other(r, "beside", true, 60, 1);
+	record_other(r, "beside", true, 20, 0);
 }
 
-static void miss_neighbour_that_always_falls(struct record *r)
+static void miss_neighbour_that_also_falls_alone(struct record *r)
 {
-	record_other(r, "beside", true, 5, 9);
+	record_other(r, "beside", true, 5, 1);
 }
 
 static void miss_all_fall(struct record *r)
 {
-	record_other(r, "beside", true, 5, 1);
-	record_other(r, "apart", false, 5, 1);
+	record_other(r, "beside", true, 5, 0);
+	record_other(r, "apart", false, 5, 0);
 }
 
 static void miss_apart(struct record *r)
 {
-	record_other(r, "apart", false, 0, 1);
+	record_other(r, "apart", false, 0, 0);
 }
 
 static void miss_slow_link_all_along(struct record *r)
@@ -558,6 +559,12 @@ static void miss_flushes_that_cost_nothing(struct record *r)
 	put_flag(r, SAMPLE_FLAG_FLUSH, 1);
 }
 
+static void miss_poll_of_a_drive_that_stands_still(struct record *r)
+{
+	put_poll(r);
+	r->finding.mean_bytes_per_s = 0;
+}
+
 static void miss_pause_before(struct record *r)
 {
 	r->samples[BEFORE - 10].state = SAMPLE_PAUSED;
@@ -573,7 +580,7 @@ static void miss_cache_of_unknown_rest(struct record *r)
 static void miss_cache_after_much(struct record *r)
 {
 	put_write_cache(r);
-	r->input.extent_bytes = (uint64_t)(80000 * MIB);
+	r->input.capacity_bytes = (uint64_t)(80000 * MIB);
 }
 
 static void miss_cache_that_recovers(struct record *r)
@@ -599,7 +606,14 @@ static void miss_cliff_late(struct record *r)
 {
 	put_cliff(r);
 	for (unsigned i = 0; i < SAMPLES; i++)
-		r->samples[i].extents = 9;
+		r->samples[i].capacities = 9;
+}
+
+static void miss_cliff_of_little(struct record *r)
+{
+	put_cliff(r);
+	for (unsigned i = 0; i < SAMPLES; i++)
+		r->samples[i].capacities = 0.2;
 }
 
 static void miss_decline(struct record *r)
@@ -620,16 +634,17 @@ static void test_what_only_looks_like_a_cause(void **state)
 	static void (*const misses[])(struct record *) = { miss_reset_before, miss_reset_while_it_writes,
 		miss_reset_much_later, miss_other_line, miss_errors_of_polls, miss_busy_later,
 		miss_busy_before, miss_little_steal, miss_pressure_of_others, miss_polled_before,
-		miss_neighbour_later, miss_neighbour_that_always_falls, miss_all_fall, miss_apart,
+		miss_neighbour_later, miss_neighbour_that_also_falls_alone, miss_all_fall, miss_apart,
 		miss_slow_link_all_along, miss_link_in_the_fall, miss_faster_link, miss_few_aer,
 		miss_aer_all_along, miss_crc_all_along, miss_hot_and_flat, miss_hot_for_long, miss_warm,
 		miss_hot_without_limit, miss_throttled_all_along, miss_throttled_later,
 		miss_cache_off_all_along, miss_backup_failed_before, miss_other_warning, miss_resync_before,
 		miss_small_discards, miss_discards_all_along, miss_writers_all_along, miss_small_writers,
 		miss_polls_that_cost_nothing, miss_fall_that_outlasts_the_poll,
-		miss_flushes_that_cost_nothing, miss_pause_before, miss_cache_of_unknown_rest,
-		miss_cache_after_much, miss_cache_that_recovers, miss_cliff_without_level,
-		miss_cliff_too_early, miss_cliff_late, miss_decline, miss_begin_that_is_not_kept };
+		miss_flushes_that_cost_nothing, miss_poll_of_a_drive_that_stands_still, miss_pause_before,
+		miss_cache_of_unknown_rest, miss_cache_after_much, miss_cache_that_recovers,
+		miss_cliff_without_level, miss_cliff_too_early, miss_cliff_late, miss_cliff_of_little,
+		miss_decline, miss_begin_that_is_not_kept };
 	static struct record r;
 	char what[32];
 
@@ -746,32 +761,70 @@ static void test_saw_teeth_of_heat_and_resets(void **state)
 
 /* --- other drives --- */
 
-static void test_when_another_drive_fell(void **state)
+static void test_when_drives_fell(void **state)
 {
 	static struct record r;
-	unsigned falls;
+	struct cause_fall falls[CAUSE_FALLS_MAX];
 
 	(void)state;
 	record_init(&r, true);
+	assert_int_equal(cause_falls(r.samples, SAMPLES, falls), 1);
+	assert_true(falls[0].from_ms == FELL_MS && falls[0].to_ms == INT64_MAX);
 	record_end(&r, 20);
-	assert_true(cause_fell_near(r.samples, SAMPLES, FELL_MS + 15000, 20000, &falls) == FELL_MS);
-	assert_int_equal(falls, 1);
-	assert_true(cause_fell_near(r.samples, SAMPLES, FELL_MS + 25000, 20000, &falls) == INT64_MIN);
-	assert_int_equal(falls, 1);
+	assert_int_equal(cause_falls(r.samples, SAMPLES, falls), 1);
+	assert_true(falls[0].from_ms == FELL_MS && falls[0].to_ms == r.finding.to_ms);
 	/* One sample alone is none; nor is what is not measured. */
 	record_init(&r, true);
 	record_end(&r, 1);
-	assert_true(cause_fell_near(r.samples, SAMPLES, FELL_MS, 20000, &falls) == INT64_MIN);
-	assert_int_equal(falls, 0);
+	assert_int_equal(cause_falls(r.samples, SAMPLES, falls), 0);
 	record_init(&r, true);
 	for (unsigned i = BEFORE; i < SAMPLES; i++)
 		r.samples[i].state = SAMPLE_PAUSED;
-	assert_true(cause_fell_near(r.samples, SAMPLES, FELL_MS, 20000, &falls) == INT64_MIN);
+	assert_int_equal(cause_falls(r.samples, SAMPLES, falls), 0);
 	teeth_init(&r);
-	(void)cause_fell_near(r.samples, SAMPLES, FELL_MS, 20000, &falls);
-	assert_int_equal(falls, TEETH);
-	assert_true(cause_fell_near(r.samples, 0, FELL_MS, 20000, &falls) == INT64_MIN);
-	assert_true(cause_fell_near(r.samples, 1, FELL_MS, 20000, &falls) == INT64_MIN);
+	assert_int_equal(cause_falls(r.samples, SAMPLES, falls), TEETH);
+	assert_int_equal(cause_falls(r.samples, 0, falls), 0);
+	assert_int_equal(cause_falls(r.samples, 1, falls), 0);
+	for (unsigned i = 0; i < SAMPLES; i++)
+		record_rate(&r, i, i % 4 < 2 || i < 8 ? 1 : 0.1);
+	assert_int_equal(cause_falls(r.samples, SAMPLES, falls), CAUSE_FALLS_MAX);
+}
+
+static void test_falls_of_two_drives(void **state)
+{
+	static const struct cause_fall own[] = { { 100, 200 }, { 500, 600 } },
+				       with[] = { { 90, 200 }, { 130, 140 }, { 520, INT64_MAX } },
+				       apart[] = { { 300, 400 }, { 105, 200 } };
+	struct cause_fall fall = { 0, 0 };
+	unsigned lone;
+
+	(void)state;
+	assert_true(cause_match_falls(with, 3, own, 2, 100, 40, &fall, &lone));
+	assert_true(fall.from_ms == 90 && fall.to_ms == 200 && lone == 0);
+	assert_false(cause_match_falls(with, 3, own, 2, 500, 10, &fall, &lone));
+	assert_true(fall.from_ms == 90 && lone == 2);
+	assert_true(cause_match_falls(apart, 2, own, 2, 100, 40, &fall, &lone));
+	assert_true(fall.from_ms == 105 && lone == 1);
+	assert_false(cause_match_falls(apart, 0, own, 2, 100, 40, &fall, &lone));
+	assert_int_equal(lone, 0);
+}
+
+/* One that comes back at another time fell by chance; two did not. */
+static void test_neighbours_that_come_back(void **state)
+{
+	static struct record r;
+
+	(void)state;
+	record_init(&r, true);
+	record_other(&r, "beside", true, 5, 0);
+	r.others[0].fall.to_ms = FELL_MS + 10 * STEP_MS;
+	assert_cause(&r, CAUSE_UNKNOWN, "back long before");
+	r.finding.to_ms = FELL_MS + 12 * STEP_MS;
+	assert_cause(&r, CAUSE_SHARED_PATH, "back about then");
+	r.others[0].fall.to_ms = INT64_MAX;
+	assert_cause(&r, CAUSE_UNKNOWN, "not back yet");
+	record_other(&r, "further", true, 5, 0);
+	assert_cause(&r, CAUSE_SHARED_PATH, "two");
 }
 
 static void test_names(void **state)
@@ -799,7 +852,9 @@ int main(void)
 		cmocka_unit_test(test_the_kernels_own_time),
 		cmocka_unit_test(test_saw_teeth),
 		cmocka_unit_test(test_saw_teeth_of_heat_and_resets),
-		cmocka_unit_test(test_when_another_drive_fell),
+		cmocka_unit_test(test_when_drives_fell),
+		cmocka_unit_test(test_falls_of_two_drives),
+		cmocka_unit_test(test_neighbours_that_come_back),
 		cmocka_unit_test(test_names),
 	};
 

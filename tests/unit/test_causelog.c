@@ -156,7 +156,7 @@ static void test_rest_is_known_once_it_was_seen(void **state)
 
 	(void)state;
 	record_init(&r, false);
-	context.extent_bytes = (uint64_t)1 << 40;
+	context.capacity_bytes = (uint64_t)1 << 40;
 	add_all(log, &r, 0, SAMPLES);
 	causelog_find(log, &r.finding, &context, &answer);
 	assert_int_equal(answer.cause, CAUSE_UNKNOWN);
@@ -177,7 +177,8 @@ static void test_much_is_bounded(void **state)
 	struct causelog *log = log_new();
 	struct cause_reading reading;
 	struct cause_answer answer;
-	unsigned falls;
+	struct cause_fall fall;
+	unsigned lone;
 
 	(void)state;
 	record_init(&r, true);
@@ -195,8 +196,8 @@ static void test_much_is_bounded(void **state)
 	add_all(log, &r, BEFORE, SAMPLES);
 	causelog_find(log, &r.finding, &alone, &answer);
 	assert_int_equal(answer.cause, CAUSE_RESET);
-	assert_true(causelog_fell_near(log, FELL_MS, 20000, &falls) == FELL_MS);
-	assert_int_equal(falls, 1);
+	assert_true(causelog_match_falls(log, log, FELL_MS, 20000, &fall, &lone));
+	assert_true(fall.from_ms == FELL_MS && lone == 0);
 	causelog_free(log);
 }
 
