@@ -233,8 +233,8 @@ static void test_precision(void **state)
 	static const struct {
 		enum trace_profile profile;
 		unsigned seeds;
-	} sets[] = { { TRACE_STEADY, 60 }, { TRACE_THERMAL, 20 }, { TRACE_SAW, 30 }, { TRACE_CLIFF, 50 },
-		{ TRACE_CACHE, 50 } };
+	} sets[] = { { TRACE_STEADY, 60 }, { TRACE_THERMAL, 12 }, { TRACE_SAW, 12 }, { TRACE_CLIFF, 30 },
+		{ TRACE_CACHE, 30 } };
 	const char *from = getenv("TRACE_CAUSE_SEED");
 	uint64_t first = from ? strtoull(from, NULL, 10) : SEED_FIRST;
 
