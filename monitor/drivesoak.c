@@ -10,6 +10,7 @@
 #include <sysexits.h>
 
 #include "archive/export.h"
+#include "archive/figures.h"
 #include "archive/journal.h"
 #include "archive/report.h"
 #include "archive/rrdfile.h"
@@ -137,7 +138,7 @@ static int print_run_line(const struct run_record *run, void *arg)
 	char started[REPORT_TIME_MAX], soaked[UNITS_TEXT_MAX], median[UNITS_TEXT_MAX] = "unknown";
 	const struct summary_part *part;
 	struct summary_figures figures;
-	int rc = export_figures(journal, run, &figures);
+	int rc = figures_read(journal, run, &figures);
 
 	if (rc < 0)
 		return rc;
@@ -262,7 +263,7 @@ static int print_summary(struct journal *journal, const char *state, const struc
 	struct output output = { stdout, NULL, TEXT_INIT };
 	struct summary_figures figures;
 	struct text text = TEXT_INIT;
-	int rc = export_figures(journal, run, &figures);
+	int rc = figures_read(journal, run, &figures);
 
 	if (rc < 0)
 		return output_fail(exit_code_of(rc), run->id, journal_error(journal));
@@ -271,7 +272,7 @@ static int print_summary(struct journal *journal, const char *state, const struc
 	rrdfile_path_make(state, run->id, &text);
 	(void)printf("%s\n", text_string(&text));
 	text_fini(&text);
-	return output_close(&output, EX_OK);
+	return output_close(&output, figures.verdict.verdict == VERDICT_FAIL ? OUTPUT_BAD : EX_OK);
 }
 
 static int run_summary(const struct options *options)

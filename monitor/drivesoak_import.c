@@ -220,6 +220,7 @@ static void put_finding(const struct collapse_finding *finding, void *arg)
 	event.t_ms = finding->from_ms;
 	event.until_ms = finding->to_ms == COLLAPSE_OPEN ? INT64_MIN : finding->to_ms;
 	event.severity = collapse_alerts(finding->kind) ? EVENT_CRITICAL : EVENT_WARNING;
+	event.count = collapse_alerts(finding->kind) ? finding->count : 0;
 	text_copy(event.kind, sizeof(event.kind), collapse_kind_name(finding->kind));
 	collapse_print(finding, text);
 	text_copy(event.text, sizeof(event.text), text);

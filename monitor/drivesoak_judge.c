@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "measure/summary.h"
 
 /* As the configuration has them when it says nothing. */
 #define BELOW_SHARE    0.5
@@ -321,23 +322,6 @@ void judge_steady(const struct judge *judge, struct steady_answer *out)
 	steady_get(judge->steady, out);
 }
 
-static void put_steady(const struct judge *judge, struct json *json)
-{
-	struct steady_answer answer;
-
-	steady_get(judge->steady, &answer);
-	json_key(json, "steady");
-	json_object_open(json);
-	json_put_bool(json, "reached", answer.reached);
-	json_put_ms_as_s(json, "from_s", answer.from_ms);
-	json_put_ms_as_s(json, "lost_s", answer.lost_ms);
-	json_put_double(json, "round_s", answer.settle.round_s);
-	json_put_double(json, "range_pct", answer.settle.range_pct);
-	json_put_double(json, "drift_pct", answer.settle.drift_pct);
-	json_put_string(json, "why_not", answer.why_not[0] ? answer.why_not : NULL);
-	json_object_close(json);
-}
-
 static int64_t end_of(const struct collapse_finding *finding)
 {
 	return finding->to_ms == COLLAPSE_OPEN ? INT64_MIN : finding->to_ms;
@@ -397,7 +381,10 @@ static void put_turn(const struct turn *turn, struct json *json)
 
 void judge_json(const struct judge *judge, struct json *json)
 {
-	put_steady(judge, json);
+	struct steady_answer steady;
+
+	steady_get(judge->steady, &steady);
+	summary_steady_json(&steady, json);
 	json_key(json, "collapses");
 	json_array_open(json);
 	judge_each(judge, put_collapse, json);

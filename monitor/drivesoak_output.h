@@ -8,6 +8,9 @@
 
 #include "base/text.h"
 
+/* Exit code beside those of sysexits.h: it ran, and what it looked at is bad. */
+#define OUTPUT_BAD 1
+
 struct output {
 	FILE *file;
 	const char *path;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sysexits.h>
 
-#include "archive/export.h"
+#include "archive/figures.h"
 #include "archive/journal.h"
 #include "archive/report.h"
 #include "base/clock.h"
@@ -253,7 +253,7 @@ static void search_soak(struct search *search, const struct run_record *run, con
 	struct summary_figures figures;
 	const struct summary_part *part;
 
-	if (export_figures(search->journal, run, &figures) < 0)
+	if (figures_read(search->journal, run, &figures) < 0)
 		return;
 	part = summary_shown(&figures);
 	if (!part->samples || !(part->write.mean > 0))

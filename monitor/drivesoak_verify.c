@@ -178,7 +178,7 @@ static int sweep_target(const struct config *config, const struct config_drive *
 	else
 		print_text(&progress, findings, coverage);
 	free(findings);
-	return rc < 0 ? EX_IOERR : bad ? 1 : EX_OK;
+	return rc < 0 ? EX_IOERR : bad ? OUTPUT_BAD : EX_OK;
 }
 
 int drivesoak_verify(const struct config *config, const struct config_drive *drive,

@@ -435,6 +435,7 @@ bool soak_free(struct soak *soak)
 			sampler_free(soak->drives[i].sampler);
 		hostload_free(soak->drives[i].hostload);
 		drive_close_cause(&soak->drives[i]);
+		drive_forget_judge(&soak->drives[i]);
 	}
 	if (!evidence_free(soak->evidence, 2 * NS_PER_S))
 		is_clean = false;

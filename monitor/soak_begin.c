@@ -110,6 +110,7 @@ static void course_reset(struct drive *drive)
 	drive->sweep = (struct sweep_watch){ 0 };
 	drive->host_watch = (struct hostlimit_watch){ 0 };
 	drive_forget_cause(drive);
+	drive_forget_judge(drive);
 	drive->health = (struct health_watch){
 		.prober = drive->health.prober, .read_ms = INT64_MIN, .first_percent_used = NAN
 	};
@@ -255,6 +256,7 @@ static void resume_ask(struct drive *drive, struct journal *journal)
 	(void)journal_each_sample(journal, drive->run.id,
 		drive->last_sample_ms - (int64_t)PROBE_RECENT * drive->run.interval_s * 1000, INT64_MAX,
 		false, recall_sample, drive);
+	drive_recall_judge(drive, journal);
 	drive_recall_health(drive, journal);
 	drive_recall_troubles(drive, journal);
 	drive->is_resumed = true;

@@ -224,7 +224,7 @@ bool drive_waits_for_path(struct drive *drive, enum run_action action)
 
 void drive_running_reason(const struct drive *drive, char *reason)
 {
-	const char *const parts[] = { drive->path.words, drive->trouble, drive->badge };
+	const char *const parts[] = { drive->judge.words, drive->path.words, drive->trouble, drive->badge };
 	struct text text = TEXT_INIT;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)

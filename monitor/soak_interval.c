@@ -332,6 +332,7 @@ void drive_tick(struct drive *drive, const struct tick_answer *answer)
 	errors_note(drive);
 	flush_ask(drive, fill.done_bytes);
 	host_note(drive);
+	drive_judge(drive);
 	stall_judge(drive);
 	direct_prove(drive);
 	path_note_sample(drive);
@@ -346,6 +347,7 @@ void drive_tick(struct drive *drive, const struct tick_answer *answer)
 static void run_end(struct drive *drive)
 {
 	drive->run.ended_ms = drive_now_ms(drive);
+	drive_end_judge(drive);
 	if (drive->is_open)
 		drive_end_health(drive);
 	if (drive->is_open)

@@ -19,7 +19,7 @@
 /* How the object begins that is kept behind the others of the host. */
 #define RECORD_KEY ",\"shared_path\":"
 
-struct verdict {
+struct path_verdict {
 	struct pathgroup_figures figures;
 	char with[256];
 	char badge[STATUS_TEXT_MAX];
@@ -52,7 +52,7 @@ static bool is_company(const struct drive *drive, const struct drive *other)
 	       (drive->path.together.elapsed_ns ? other->path.together.elapsed_ns > 0 : other->is_open);
 }
 
-static void record_put(struct drive *drive, const struct verdict *verdict)
+static void record_put(struct drive *drive, const struct path_verdict *verdict)
 {
 	const struct soak *soak = drive->soak;
 	struct text text = TEXT_INIT;
@@ -140,7 +140,7 @@ static double bytes_per_s_known(const struct drive *drive)
 	return pathgroup_bytes_per_s(&rate);
 }
 
-static void company_read(const struct drive *drive, struct verdict *verdict)
+static void company_read(const struct drive *drive, struct path_verdict *verdict)
 {
 	struct text with = TEXT_INIT;
 
@@ -157,9 +157,9 @@ static void company_read(const struct drive *drive, struct verdict *verdict)
 	text_keep(verdict->with, sizeof(verdict->with), &with);
 }
 
-static void verdict_make(const struct drive *drive, struct verdict *verdict)
+static void verdict_make(const struct drive *drive, struct path_verdict *verdict)
 {
-	*verdict = (struct verdict){
+	*verdict = (struct path_verdict){
 		.figures = {
 			.path = drive_path_name(drive),
 			.with = verdict->with,
@@ -172,7 +172,7 @@ static void verdict_make(const struct drive *drive, struct verdict *verdict)
 	pathgroup_badge(&verdict->figures, verdict->badge, sizeof(verdict->badge));
 }
 
-static void conclude(struct drive *drive, const struct verdict *verdict)
+static void conclude(struct drive *drive, const struct path_verdict *verdict)
 {
 	const double share = pathgroup_alone_share(&verdict->figures.alone, &verdict->figures.together);
 
@@ -221,7 +221,7 @@ static bool is_due(const struct drive *drive)
 
 void soak_judge_paths(struct soak *soak)
 {
-	struct verdict verdict;
+	struct path_verdict verdict;
 
 	for (size_t i = 0; i < soak->drive_count; i++)
 		soak->drives[i].path.is_due = is_due(&soak->drives[i]);
@@ -235,7 +235,7 @@ void soak_judge_paths(struct soak *soak)
 
 void path_give_up(struct drive *drive, const struct drive *blocker)
 {
-	struct verdict verdict = { .figures = { .link_bytes_per_s = link_of(drive) } };
+	struct path_verdict verdict = { .figures = { .link_bytes_per_s = link_of(drive) } };
 
 	drive->path.is_measured = drive->path.is_concluded = true;
 	if (blocker->run.progress.phase == PHASE_FILL)

@@ -12,9 +12,12 @@
 #include "engine/payload.h"
 #include "keeper.h"
 #include "measure/cause.h"
+#include "measure/collapse.h"
 #include "measure/hostlimit.h"
 #include "measure/hostload.h"
 #include "measure/sampler.h"
+#include "measure/status.h"
+#include "measure/steady.h"
 #include "measure/summary.h"
 #include "measure/tick.h"
 #include "measure/troubles.h"
@@ -75,6 +78,15 @@ struct health_watch {
 	__int128 value[READING_FIELD_COUNT]; /* as last known */
 };
 
+/* The deciders on the run's samples. */
+struct judge_watch {
+	struct steady *steady;	   /* NULL before the soak */
+	struct collapse *collapse; /* NULL before the first sample */
+	bool is_settled;
+	int64_t told_ms;			  /* when the finding that lasts was last stored; 0: never */
+	char finding[24], words[STATUS_TEXT_MAX]; /* of what lasts: its kind, and a sentence; "" */
+};
+
 /* What the keeper is doing for the drive as far as the conductor knows. */
 enum drive_job {
 	JOB_NONE,     /* no engine */
@@ -109,6 +121,7 @@ struct drive {
 	struct sampler *sampler;
 	struct hostload *hostload;
 	struct health_watch health;
+	struct judge_watch judge;
 
 	bool has_run; /* run is valid */
 	struct run_record run;
@@ -203,6 +216,15 @@ void drive_put_health(struct drive *drive, struct sample *sample);
 void drive_health_words(const struct drive *drive, char *words);
 /* At a tick: readings that are due are asked for in the middle of the interval. */
 void soak_plan_health(struct soak *soak);
+
+/* soak_judge.c: steady state and falls of throughput. The sample that a tick has just ended, before it is stored. */
+void drive_judge(struct drive *drive);
+/* What the run's stored samples say, after a restart. */
+void drive_recall_judge(struct drive *drive, struct journal *journal);
+/* The run is over, after its last sample. */
+void drive_end_judge(struct drive *drive);
+void drive_forget_judge(struct drive *drive);
+void drive_put_judge(const struct drive *drive, struct drive_status *status);
 
 /* soak_control.c: commands of users. */
 int soak_open_control(struct soak *soak, char *why);

@@ -15,7 +15,6 @@ void drive_publish(struct drive *drive)
 		.eta_ns = UINT64_MAX,
 		.write_bytes_per_s = NAN,
 		.read_bytes_per_s = NAN,
-		.baseline_bytes_per_s = NAN,
 		.lat_p99_ns = UINT64_MAX,
 		.temp_c = drive->health.read_ms == INT64_MIN ? NAN : drive->health.temp_c,
 		.percent_used = drive->health.read_ms == INT64_MIN ? NAN : drive->health.percent_used,
@@ -36,6 +35,7 @@ void drive_publish(struct drive *drive)
 		status.eta_ns = run_eta_ns(&run->progress, &drive->plan, drive->fill_bytes_per_s);
 		status.written_bytes = run->written_bytes;
 	}
+	drive_put_judge(drive, &status);
 	if (drive->is_sampling && sample->elapsed_ns) {
 		status.write_bytes_per_s = (double)sample->write_bytes * 1e9 / (double)sample->elapsed_ns;
 		status.read_bytes_per_s = (double)sample->read_bytes * 1e9 / (double)sample->elapsed_ns;

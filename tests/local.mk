@@ -8,6 +8,7 @@ include tests/web/local.mk
 
 # Integration: the real service. Scripts that need root, a loop device or a tool that is not there exit 77.
 integration_tests = \
+	tests/integration/test_collapse.py \
 	tests/integration/test_device.py \
 	tests/integration/test_drives.py \
 	tests/integration/test_faults.py \

@@ -7,17 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/figures.h"
 #include "base/clock.h"
 #include "config/config.h"
 #include "web/live.h"
 
 #define WINDOW_MS (24 * 3600 * 1000)
-
-bool compare_reads(const struct run_record *run)
-{
-	return strstr(run->config_json, "\"workload\":\"random-read\"") ||
-	       strstr(run->config_json, "\"direction\":\"read\"");
-}
 
 bool compare_mixes(const struct run_record *run)
 {
@@ -171,7 +166,7 @@ static int load_samples(struct compare_run *run, struct journal *journal)
 	struct sample last;
 	int rc = journal_get_last_sample(journal, run->run.id, &last);
 
-	run->reads = compare_reads(&run->run);
+	run->reads = figures_is_read(&run->run);
 	if (rc == -ENOENT)
 		return 0;
 	if (rc < 0)

@@ -30,8 +30,7 @@ struct compare {
 	size_t count;
 };
 
-/* Does the run only read? Does it read beside its writes, does it commit? */
-bool compare_reads(const struct run_record *run);
+/* Does it read beside its writes, does it commit? */
 bool compare_mixes(const struct run_record *run);
 bool compare_commits(const struct run_record *run);
 /* 1..SVG_JITTER_COLOURS, the same for a drive on every page. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "archive/figures.h"
 #include "archive/rrdfile.h"
 #include "web/compare.h"
 #include "web/svg_jitter.h"
@@ -106,7 +107,7 @@ static void add_title(struct arguments *arguments, const struct run_record *run)
 	text_add(&text, run->model[0] ? ", " : "");
 	add_plain(&text, run->model);
 	text_add(&text, run->source == SOURCE_IMPORTED ? ": imported, " : ": random ");
-	text_add(&text, compare_reads(run) ? "read" : "write");
+	text_add(&text, figures_is_read(run) ? "read" : "write");
 	add_taken(arguments, &text);
 }
 
@@ -135,7 +136,7 @@ struct timeline {
 static void make_arguments(struct arguments *arguments, const struct run_record *run, const char *path,
 	const struct timeline *timeline)
 {
-	const char *source = compare_reads(run) ? "read_bytes" : "write_bytes";
+	const char *source = figures_is_read(run) ? "read_bytes" : "write_bytes";
 
 	add(arguments, "graph");
 	add(arguments, "-");

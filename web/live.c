@@ -34,6 +34,7 @@ bool live_read(const struct call_site *site, size_t index, struct drive_status *
 		.written_bytes = UINT64_MAX,
 		.last_sample_ms = INT64_MIN,
 		.health_read_ms = INT64_MIN,
+		.settled_ms = INT64_MIN,
 	};
 	if (index < site->config->drive_count) {
 		(void)snprintf(out->name, sizeof(out->name), "%s", site->config->drives[index].name);

@@ -9,7 +9,8 @@ libdrivesoak_a_SOURCES += \
 	web/live.c web/live.h \
 	web/number.c web/number.h \
 	web/page.c web/page.h web/pages.h \
-	web/page_compare.c web/page_health.c web/page_health.h web/page_lists.c web/page_overview.c web/page_run.c \
+	web/page_compare.c web/page_findings.c web/page_findings.h web/page_health.c web/page_health.h \
+	web/page_lists.c web/page_overview.c web/page_run.c \
 	web/reply.c web/reply.h \
 	web/routes.c web/routes.h \
 	web/series.c web/series.h \

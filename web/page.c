@@ -283,6 +283,24 @@ struct page_state page_state_of(enum run_status status, enum run_phase phase)
 	return states[status < RUN_STATUS_COUNT ? status : RUN_IDLE];
 }
 
+struct page_state page_state_of_drive(const struct drive_status *drive)
+{
+	static const struct {
+		const char *finding;
+		struct page_state state;
+	} rows[] = {
+		{ "stall", { "stalled", "stall", "bad", 1 } },
+		{ "collapse", { "collapsed", "stall", "bad", 1 } },
+		{ "periodic", { "saw-tooth", "warn", "warn", 3 } },
+		{ "level-shift", { "new level", "warn", "warn", 3 } },
+	};
+
+	for (size_t i = 0; drive->status == RUN_RUNNING && i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(drive->finding, rows[i].finding) == 0)
+			return rows[i].state;
+	return page_state_of(drive->status, drive->phase);
+}
+
 void page_add_state(struct text *text, struct page_state state)
 {
 	text_addf(text, "<span class=\"state %s\">", state.class);

@@ -33,6 +33,8 @@ struct page_state {
 	unsigned rank; /* trouble first */
 };
 struct page_state page_state_of(enum run_status status, enum run_phase phase);
+/* What has befallen its throughput comes before the phase. */
+struct page_state page_state_of_drive(const struct drive_status *drive);
 void page_add_state(struct text *text, struct page_state state);
 
 /* <time>2026-11-30 22:31:10</time> in UTC; INT64_MIN is a dash. */

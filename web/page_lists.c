@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/figures.h"
+#include "archive/report.h"
 #include "base/units.h"
 #include "web/compare.h"
 #include "web/live.h"
@@ -45,12 +47,12 @@ static struct page_state state_of(const struct call *call, const struct run_reco
 	if (index != SIZE_MAX) {
 		(void)live_read(call->site, index, &drive);
 		if (strcmp(drive.run, run->id) == 0)
-			return page_state_of(drive.status, drive.phase);
+			return page_state_of_drive(&drive);
 	}
 	return page_state_of(run->progress.status, run->progress.phase);
 }
 
-static void add_run_names(struct call *call, const struct run_record *run)
+static void add_run_names(struct call *call, const struct run_record *run, enum verdict verdict)
 {
 	struct text *body = &call->body;
 
@@ -63,7 +65,8 @@ static void add_run_names(struct call *call, const struct run_record *run)
 	text_add_html(body, run->drive);
 	text_add(body, "</a></th><td>");
 	page_add_state(body, state_of(call, run));
-	text_add(body, "</td><td>");
+	text_addf(body, "</td><td class=\"nw %s\">%s</td><td>", report_verdict_class(verdict),
+		verdict_name(verdict));
 	text_add_html(body, run->model);
 	text_add(body, "<span class=\"u2\">");
 	text_add_html(body, run->serial);
@@ -82,7 +85,7 @@ static void add_run_figures(
 {
 	struct text *body = &call->body, size = TEXT_INIT;
 	const struct summary_part *part = summary_shown(figures);
-	const struct summary_rates *rates = compare_reads(run) ? &part->read : &part->write;
+	const struct summary_rates *rates = figures_is_read(run) ? &part->read : &part->write;
 	bool is_limited = summary_is_host_limited(figures);
 	const char *none = page_none_of(run);
 	const double values[] = { rates->median, rates->p1, rates->worst_minute };
@@ -116,7 +119,7 @@ static int add_run(struct call *call, struct journal *journal, const char *id)
 		rc = store_figures(call->store, &run, &figures);
 	if (rc < 0)
 		return rc;
-	add_run_names(call, &run);
+	add_run_names(call, &run, figures.verdict.verdict);
 	add_run_figures(call, &run, &figures);
 	return 0;
 }
@@ -125,8 +128,10 @@ static const char runs_head[] =
 	"<form action=\"compare\" method=\"get\">"
 	"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of "
 	"runs\"><table><caption>Newest first, "
-	"times in UTC. Figures over the whole soak; rates in MiB/s.</caption><thead><tr>"
-	"<th scope=\"col\">Drive</th><th scope=\"col\">State</th><th scope=\"col\">Model, serial</th>"
+	"times in UTC. Figures over the settled window, over the whole soak before there is one; rates in "
+	"MiB/s.</caption><thead><tr>"
+	"<th scope=\"col\">Drive</th><th scope=\"col\">State</th><th scope=\"col\">Verdict</th><th "
+	"scope=\"col\">Model, serial</th>"
 	"<th scope=\"col\">Started</th><th scope=\"col\">Ended</th><th scope=\"col\">Source</th>"
 	"<th scope=\"col\" class=\"num\">Written</th><th scope=\"col\" class=\"num\">Median<br>MiB/s</th>"
 	"<th scope=\"col\" class=\"num\">Worst 1 %<br>MiB/s</th><th scope=\"col\" class=\"num\">Worst "

@@ -7,14 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/figures.h"
+#include "archive/report.h"
 #include "base/units.h"
 #include "config/config.h"
+#include "measure/status_json.h"
 #include "web/compare.h"
 #include "web/live.h"
 #include "web/number.h"
 #include "web/page.h"
 
-#define COLUMNS	     11
+#define COLUMNS	     12
 #define EVENTS_SHOWN 10
 #define SERIAL_SHOWN 6
 
@@ -119,6 +122,8 @@ static void add_numbers(struct call *call, const struct row *row)
 		text_addf(body, "<span class=\"big\">%s</span></td>", number);
 	else
 		text_addf(body, "<span class=\"mute\">%s</span></td>", unknown);
+	number_print(is_over ? NAN : status_percent_of_baseline(drive), 0, number);
+	page_add_cell(body, "Of baseline, %", number, is_over ? unknown : "none yet");
 	number_print_ms(is_over ? UINT64_MAX : drive->lat_p99_ns, number);
 	page_add_cell(body, "p99 now, ms", number, unknown);
 	none = drive->run[0] == '\0' ? "no run" : "none yet";
@@ -163,6 +168,10 @@ static void add_row(struct call *call, const struct row *row)
 
 	text_add(body, "<tbody><tr class=\"main\"><td class=\"st\" data-l=\"State\">");
 	page_add_state(body, row->state);
+	if (row->has_figures && row->drive.status == RUN_DONE)
+		text_addf(body, "<span class=\"u2 %s\">%s</span>",
+			report_verdict_class(row->figures.verdict.verdict),
+			verdict_name(row->figures.verdict.verdict));
 	text_add(body, "</td>");
 	add_identity(call, &row->drive);
 	add_phase(body, row);
@@ -184,13 +193,15 @@ static void add_table(struct call *call, const struct row *rows, size_t count)
 		"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of drives\">"
 		"<table class=\"drives\"><caption class=\"skip\">All drives, trouble first</caption><thead>"
 		"<tr><th class=\"group\" scope=\"colgroup\" colspan=\"3\">Drive</th>"
-		"<th class=\"group\" scope=\"colgroup\" colspan=\"2\">Now</th>"
-		"<th class=\"group\" scope=\"colgroup\" colspan=\"2\">Whole soak</th>"
+		"<th class=\"group\" scope=\"colgroup\" colspan=\"3\">Now</th>"
+		"<th class=\"group\" scope=\"colgroup\" colspan=\"2\">Settled window<br>(whole soak "
+		"before)</th>"
 		"<th class=\"group\" scope=\"colgroup\" colspan=\"3\">This run</th>"
 		"<th class=\"group num\" scope=\"colgroup\">Data</th></tr>"
 		"<tr><th scope=\"col\">State</th><th scope=\"col\">Name, model, serial tail</th>"
 		"<th scope=\"col\">Phase, progress, end</th><th scope=\"col\" "
 		"class=\"num\">Rate<br>MiB/s</th>"
+		"<th scope=\"col\" class=\"num\">Of base-<br>line, %</th>"
 		"<th scope=\"col\" class=\"num\">p99 lat.<br>ms</th><th scope=\"col\" "
 		"class=\"num\">Median<br>MiB/s</th>"
 		"<th scope=\"col\" class=\"num\">Worst 1 %<br>MiB/s</th><th scope=\"col\" "
@@ -221,11 +232,11 @@ static void load_row(struct call *call, size_t index, struct row *row)
 	struct run_record run;
 
 	(void)live_read(call->site, index, &row->drive);
-	row->state = page_state_of(row->drive.status, row->drive.phase);
+	row->state = page_state_of_drive(&row->drive);
 	if (row->drive.run[0] == '\0' || store_journal(call->store, &journal) < 0 ||
 		journal_get_run(journal, row->drive.run, &run) < 0)
 		return;
-	row->reads = compare_reads(&run);
+	row->reads = figures_is_read(&run);
 	row->has_figures = store_figures(call->store, &run, &row->figures) == 0;
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "archive/figures.h"
 #include "archive/outcome.h"
 #include "archive/report.h"
 #include "archive/settings.h"
@@ -18,6 +19,7 @@
 #include "web/live.h"
 #include "web/number.h"
 #include "web/page.h"
+#include "web/page_findings.h"
 #include "web/page_health.h"
 
 #define EVENTS_SHOWN 200
@@ -46,7 +48,7 @@ static void load_live(const struct call *call, struct view *view)
 	(void)live_read(call->site, index, &view->drive);
 	view->is_live = strcmp(view->drive.run, view->run.id) == 0;
 	if (view->is_live)
-		view->state = page_state_of(view->drive.status, view->drive.phase);
+		view->state = page_state_of_drive(&view->drive);
 }
 
 static bool load_view(struct call *call, struct view *view)
@@ -73,7 +75,7 @@ static bool load_view(struct call *call, struct view *view)
 		call_fail(call, MHD_HTTP_BAD_REQUEST, "from: must be before to");
 		return false;
 	}
-	view->reads = compare_reads(&view->run);
+	view->reads = figures_is_read(&view->run);
 	view->mixes = compare_mixes(&view->run);
 	view->commits = compare_commits(&view->run);
 	load_live(call, view);
@@ -195,10 +197,12 @@ static void add_exports(struct call *call, const char *run, const char *window, 
 	AREA_KEY("bd", "min to max")                                                                         \
 	KEY("<path class=\"zero\" d=\"M10 5h0\"/>", "real 0")                                                \
 	AREA_KEY("gap", "no data")                                                                           \
-	AREA_KEY("hostlim", "host was the limit") AREA_KEY("ph-fill", "prepare and fill")
+	AREA_KEY("hostlim", "host was the limit")                                                            \
+	AREA_KEY("ph-fill", "prepare and fill") AREA_KEY("shade", "collapse")
 
 static const char rate_legend[] = LINE_KEY("ln", "mean") RATE_KEYS;
 static const char mixed_legend[] = LINE_KEY("ln", "writes, mean") LINE_KEY("ln s3", "reads, mean") RATE_KEYS;
+static const char baseline_key[] = LINE_KEY("base", "baseline") LINE_KEY("thr", "alert below");
 static const char probe_key[] = AREA_KEY("ph-probe", "probe");
 static const char verify_key[] = AREA_KEY("ph-verify", "verification");
 static const char flush_key[] = KEY("<path class=\"flush\" d=\"M10 0v10\"/>",
@@ -215,6 +219,8 @@ static void add_rate_legend(struct text *body, const struct view *view)
 
 	text_add(body, "<span class=\"legend\">");
 	text_add(body, view->mixes ? mixed_legend : rate_legend);
+	if (view->is_live && isfinite(view->drive.baseline_bytes_per_s))
+		text_add(body, baseline_key);
 	if (view->run.probe_json[0] || phase == PHASE_PROBE)
 		text_add(body, probe_key);
 	if (view->run.verify_json[0] || phase == PHASE_VERIFY)
@@ -276,6 +282,10 @@ static void add_charts(struct call *call, const struct view *view)
 		text_add(body, " data-second=\"read_bytes_per_s\"");
 	if (view->commits)
 		text_add(body, " data-commits=\"\"");
+	if (view->is_live && isfinite(view->drive.baseline_bytes_per_s))
+		text_addf(body, " data-baseline=\"%.0f\" data-below-pct=\"%g\"",
+			view->drive.baseline_bytes_per_s, call->site->config->alerts.collapse_below_pct);
+	page_add_marks(call, run);
 	if (!view->is_whole)
 		text_addf(body, " data-from-ms=\"%" PRId64 "\" data-to-ms=\"%" PRId64 "\"", view->from_ms,
 			view->to_ms);
@@ -427,6 +437,8 @@ static void add_quality(
 
 	number_print(part->samples ? part->stalled_s : NAN, 1, number);
 	add_figure(table, "Stalled", "s", number);
+	number_print(figures->collapses_per_h, 2, number);
+	add_figure(table, "Collapses", "1/h", number);
 	number_print_ms(part->lat_p99_ns, number);
 	add_figure(table, "p99 latency", "ms", number);
 	number_print_ms(part->lat_p9999_ns, number);
@@ -448,9 +460,10 @@ static void add_figures(struct text *body, const struct view *view)
 	const struct figures table = { body, page_none_of(&view->run) };
 
 	text_addf(body,
-		"<section id=\"figures\" data-live><h2>Figures over the whole soak</h2><p class=\"small %s\">"
+		"<section id=\"figures\" data-live><h2>Figures over the %s</h2><p class=\"small %s\">"
 		"%s</p><table class=\"kv\"><thead><tr><th scope=\"col\">Figure</th><th "
 		"scope=\"col\">Unit</th><th scope=\"col\" class=\"num\">Value</th></tr></thead><tbody>",
+		view->figures.steady.reached && !is_limited ? "settled window" : "whole soak",
 		is_limited ? "warn" : "mute",
 		is_limited ? "<b>" SUMMARY_HOST_LIMITED "</b>; zeros count." : "This specimen; zeros count.");
 	add_rates(&table, view->reads ? &part->read : &part->write, view->mixes ? "Writes: " : "");
@@ -471,21 +484,24 @@ static void add_outcome(struct text *body, const struct view *view)
 	text_add(body, "</section>\n");
 }
 
-static void add_reason(const char *reason, void *arg)
-{
-	text_add(arg, "<li>");
-	text_add_html(arg, reason);
-	text_add(arg, "</li>");
-}
-
 static void add_verdict(struct text *body, const struct view *view)
 {
-	text_add(body,
-		"<section id=\"verdict\" data-live><h2>Verdict so far</h2><p><span class=\"verdict off\">");
-	page_add_icon(body, "none");
-	text_add(body, "NO VERDICT</span></p><ul class=\"plain\">");
-	summary_each_reason(&view->figures, add_reason, body);
-	text_add(body, "</ul></section>\n");
+	static const char *const icons[] = {
+		[VERDICT_FAIL] = "fail",
+		[VERDICT_NONE] = "none",
+		[VERDICT_REMARKS] = "warn",
+		[VERDICT_PASS] = "ok",
+	};
+	const struct verdict_answer *verdict = &view->figures.verdict;
+
+	text_addf(body, "<section id=\"verdict\" data-live><h2>Verdict%s</h2><p><span class=\"verdict %s\">",
+		view->run.ended_ms == INT64_MIN ? " so far" : "", report_verdict_class(verdict->verdict));
+	page_add_icon(body, icons[verdict->verdict]);
+	text_addf(body, "%s</span></p>", verdict_name(verdict->verdict));
+	report_add_reasons(verdict, body);
+	text_add(body, "</section>\n<section id=\"steady\" data-live><h2>Steady state</h2>");
+	report_add_steady(&view->figures.steady, body);
+	text_add(body, "</section>\n");
 }
 
 static void add_run_facts(struct text *body, const struct view *view)
@@ -537,6 +553,7 @@ static void answer_view(struct call *call, struct view *view)
 		return;
 	page_open(call, view->run.drive, NAV_RUNS, true);
 	add_head(call, view);
+	page_add_findings(call, &view->run);
 	add_ranges(call, view);
 	text_add(body, "<div class=\"cols\"><div>\n");
 	add_host_limit(body, view);
@@ -578,7 +595,7 @@ static void answer_without_run(struct call *call, size_t index)
 	text_add(body, "<div id=\"state\" data-live><div class=\"head\"><h1>");
 	text_add_html(body, drive.name);
 	text_add(body, "</h1>");
-	page_add_state(body, page_state_of(drive.status, drive.phase));
+	page_add_state(body, page_state_of_drive(&drive));
 	text_add(body, "</div><p>");
 	text_add_html(body, drive.reason);
 	text_add(body, "</p><p class=\"mute\">This drive has no run yet.</p></div>\n");

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "archive/health.h"
+#include "archive/figures.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "target/inventory.h"
@@ -21,12 +21,12 @@
 
 struct kept {
 	char run[RUN_ID_MAX];
-	struct summary *summary; /* NULL once the run has ended: its figures don't change any more */
-	struct summary_figures figures;
-	int64_t last_ms;   /* of the samples in it */
-	int64_t health_ms; /* of the last reading in it; 0: none */
+	struct figures *figures; /* NULL once the run has ended: they don't change any more */
+	struct summary_figures last;
 	int64_t ended_ms;
-	uint64_t used; /* number of the request that asked last */
+	char verify_json[sizeof(
+		((struct run_record *)0)->verify_json)]; /* a run may be verified after its end */
+	uint64_t used;					 /* number of the request that asked last */
 };
 
 struct store {
@@ -59,7 +59,7 @@ void store_free(struct store *store)
 	if (!store)
 		return;
 	for (size_t i = 0; i < KEPT_MAX; i++)
-		summary_free(store->kept[i].summary);
+		figures_free(store->kept[i].figures);
 	journal_close(store->journal);
 	text_fini(&store->path);
 	text_fini(&store->drives);
@@ -73,8 +73,8 @@ const char *store_error(const struct store *store)
 
 static void kept_drop(struct kept *kept)
 {
-	summary_free(kept->summary);
-	*kept = (struct kept){ .last_ms = INT64_MIN };
+	figures_free(kept->figures);
+	*kept = (struct kept){ 0 };
 }
 
 /* A file that was removed or replaced is read as long as there is no other at its place. */
@@ -116,59 +116,20 @@ static struct kept *kept_find(struct store *store, const char *run)
 	return oldest;
 }
 
-static int feed(const struct sample *sample, void *arg)
-{
-	struct kept *kept = arg;
-	int rc = summary_add(kept->summary, sample);
-
-	if (rc == 0)
-		kept->last_ms = sample->t_ms;
-	return rc;
-}
-
-/* The figures of what was fed. A run has thousands of readings: they are gone through only when there is a new one. */
-static int kept_read(struct kept *kept, struct journal *journal, const struct run_record *run)
-{
-	const double waf = kept->figures.waf, percent_used_delta = kept->figures.percent_used_delta;
-	int64_t health_ms;
-	int rc = journal_get_last_health_ms(journal, run->id, &health_ms);
-
-	if (rc < 0)
-		return rc;
-	summary_read(kept->summary, &kept->figures);
-	if (health_ms == INT64_MIN)
-		return 0;
-	if (health_ms == kept->health_ms) {
-		kept->figures.waf = waf;
-		kept->figures.percent_used_delta = percent_used_delta;
-		return 0;
-	}
-	rc = health_add_figures(journal, run, &kept->figures);
-	if (rc == 0)
-		kept->health_ms = health_ms;
-	return rc;
-}
-
 static int kept_update(struct kept *kept, struct journal *journal, const struct run_record *run)
 {
-	int rc;
+	int rc = kept->figures ? 0 : figures_new(run->interval_s, &kept->figures);
 
-	if (!kept->summary) {
-		rc = summary_new(run->interval_s, &kept->summary);
-		if (rc < 0)
-			return rc;
-		kept->last_ms = INT64_MIN;
-	}
-	rc = journal_each_sample(journal, run->id, kept->last_ms, INT64_MAX, true, feed, kept);
+	if (rc == 0)
+		rc = figures_update(kept->figures, journal, run);
 	if (rc < 0)
 		return rc;
-	rc = kept_read(kept, journal, run);
-	if (rc < 0)
-		return rc;
+	kept->last = *figures_get(kept->figures);
 	kept->ended_ms = run->ended_ms;
+	memcpy(kept->verify_json, run->verify_json, sizeof(kept->verify_json));
 	if (run->ended_ms != INT64_MIN) {
-		summary_free(kept->summary);
-		kept->summary = NULL;
+		figures_free(kept->figures);
+		kept->figures = NULL;
 	}
 	return 0;
 }
@@ -182,7 +143,8 @@ int store_figures(struct store *store, const struct run_record *run, struct summ
 	if (rc < 0)
 		return rc;
 	kept = kept_find(store, run->id);
-	if (kept->run[0] == '\0' || kept->summary || kept->ended_ms != run->ended_ms) {
+	if (kept->run[0] == '\0' || kept->figures || kept->ended_ms != run->ended_ms ||
+		strcmp(kept->verify_json, run->verify_json) != 0) {
 		rc = kept_update(kept, journal, run);
 		if (rc < 0) {
 			kept_drop(kept);
@@ -191,7 +153,7 @@ int store_figures(struct store *store, const struct run_record *run, struct summ
 		memcpy(kept->run, run->id, sizeof(kept->run));
 	}
 	kept->used = ++store->requests;
-	*out = kept->figures;
+	*out = kept->last;
 	return 0;
 }
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "archive/health.h"
+#include "archive/figures.h"
 #include "base/text.h"
 #include "measure/sample_columns.h"
 
@@ -84,25 +84,6 @@ void export_run_json(const struct run_record *run, const struct summary_figures 
 	json_object_close(json);
 }
 
-static int add_sample(const struct sample *sample, void *arg)
-{
-	return summary_add(arg, sample);
-}
-
-int export_figures(struct journal *journal, const struct run_record *run, struct summary_figures *out)
-{
-	struct summary *summary;
-	int rc = summary_new(run->interval_s, &summary);
-
-	if (rc < 0)
-		return rc;
-	rc = journal_each_sample(journal, run->id, INT64_MIN, INT64_MAX, true, add_sample, summary);
-	if (rc == 0)
-		summary_read(summary, out);
-	summary_free(summary);
-	return rc < 0 ? rc : health_add_figures(journal, run, out);
-}
-
 /* What has gathered goes out in pieces: a run of two weeks at a second is 200 MB of text. */
 struct sink {
 	struct journal *journal;
@@ -143,7 +124,7 @@ static int put_run(const struct run_record *run, void *arg)
 {
 	struct sink *sink = arg;
 	struct summary_figures figures;
-	int rc = export_figures(sink->journal, run, &figures);
+	int rc = figures_read(sink->journal, run, &figures);
 
 	if (rc < 0)
 		return rc;
@@ -194,7 +175,7 @@ int export_samples_json(struct journal *journal, const struct run_record *run, F
 {
 	struct sink sink = { .journal = journal, .text = TEXT_INIT, .file = out };
 	struct summary_figures figures;
-	int rc = export_figures(journal, run, &figures);
+	int rc = figures_read(journal, run, &figures);
 
 	if (rc < 0)
 		return rc;

@@ -13,9 +13,6 @@
 /* A run as in /api/v1/runs. config_json and host_json go in as they are. */
 void export_run_json(const struct run_record *run, const struct summary_figures *figures, struct json *json);
 
-/* The headline figures of a run from its samples. 0, or as the journal. */
-int export_figures(struct journal *journal, const struct run_record *run, struct summary_figures *out);
-
 /* All runs, newest first, {"runs":[...]} with a run a line. */
 int export_runs_json(struct journal *journal, FILE *out);
 

@@ -288,19 +288,6 @@ int health_endurance_read(struct journal *journal, const struct run_record *run,
 	return rc;
 }
 
-int health_add_figures(struct journal *journal, const struct run_record *run, struct summary_figures *figures)
-{
-	struct health_endurance *endurance = malloc(sizeof(*endurance));
-	int rc = endurance ? health_endurance_read(journal, run, endurance) : -ENOMEM;
-
-	if (rc == 0) {
-		figures->waf = endurance->waf.value;
-		figures->percent_used_delta = endurance->last_percent_used - endurance->first_percent_used;
-	}
-	free(endurance);
-	return rc;
-}
-
 const char *health_weight_name(enum verdict_health_weight weight)
 {
 	static const char *const names[] = {

@@ -7,7 +7,6 @@
 #include "archive/journal.h"
 #include "base/text.h"
 #include "measure/endurance.h"
-#include "measure/summary.h"
 #include "measure/verdict_health.h"
 
 /* What the conductor puts into the fields of a reading beside the decoded ones, and what comes back out of them. */
@@ -29,10 +28,6 @@ struct health_endurance {
 /* 0 with @out of @run, also without readings; -ENOENT, or as journal.h. */
 int health_endurance_read(
 	struct journal *journal, const struct run_record *run, struct health_endurance *out);
-
-/* Put wear and write amplification, which a run need not have, into @figures. */
-int health_add_figures(
-	struct journal *journal, const struct run_record *run, struct summary_figures *figures);
 
 /* {"readings":[...],"unit":{...},"waf":{...},"phases":{...},"life":{...},"findings":[...]} as in API.md. */
 int health_run_json(struct journal *journal, const struct run_record *run, struct text *out);

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SCHEMA_VERSION	4
+#define SCHEMA_VERSION	5
 #define APPLICATION_ID	0x64736f6b /* "dsok": tells a foreign database from a journal */
 #define BUSY_TIMEOUT_MS 1000
 
@@ -72,6 +72,9 @@ static const char *const steps[SCHEMA_VERSION] = {
 	      " fields TEXT NOT NULL, pages BLOB, PRIMARY KEY (run, t_ms)) STRICT, WITHOUT ROWID;"
 	      "ALTER TABLE samples ADD COLUMN percent_used REAL;"
 	      "ALTER TABLE samples ADD COLUMN spare_pct REAL;",
+	[4] = "ALTER TABLE events ADD COLUMN key TEXT;"
+	      "ALTER TABLE events ADD COLUMN count INTEGER NOT NULL DEFAULT 0;"
+	      "CREATE UNIQUE INDEX events_key ON events (run, key);",
 };
 
 /* What a file of that version, when it is only read, lacks of the present one is unknown or 0: a view of the same name
@@ -80,6 +83,7 @@ static const char *const steps[SCHEMA_VERSION] = {
 #define NO_HEALTH_SAMPLES "CREATE TEMP VIEW samples AS SELECT *, " NO_HEALTH_COLUMNS " FROM main.samples;"
 #define NO_HEALTH_VIEW                                                                                       \
 	"CREATE TEMP VIEW health AS SELECT 0 AS run, 0 AS t_ms, '' AS fields, NULL AS pages WHERE 0;"
+#define NO_EVENT_KEYS "CREATE TEMP VIEW events AS SELECT *, NULL AS key, 0 AS count FROM main.events;"
 
 static const char *const stand_ins[SCHEMA_VERSION] = {
 	[1] = "CREATE TEMP VIEW samples AS SELECT *, NULL AS run_delay_share, NULL AS device_lat_mean_ns,"
@@ -88,10 +92,11 @@ static const char *const stand_ins[SCHEMA_VERSION] = {
 	      "CREATE TEMP VIEW runs AS SELECT *, 0 AS probe_step, 0 AS probe_ns, NULL AS boot_id,"
 	      " NULL AS probe_ios_per_s, 0 AS fill_durable_bytes FROM main.runs;"
 	      "CREATE TEMP VIEW run_texts AS SELECT *, NULL AS probe_json, NULL AS verify_json FROM "
-	      "main.run_texts;",
+	      "main.run_texts;" NO_EVENT_KEYS,
 	[2] = "CREATE TEMP VIEW runs AS SELECT *, 0 AS fill_durable_bytes FROM main.runs;" NO_HEALTH_SAMPLES
-		NO_HEALTH_VIEW,
-	[3] = NO_HEALTH_SAMPLES NO_HEALTH_VIEW,
+		NO_HEALTH_VIEW NO_EVENT_KEYS,
+	[3] = NO_HEALTH_SAMPLES NO_HEALTH_VIEW NO_EVENT_KEYS,
+	[4] = NO_EVENT_KEYS,
 };
 
 static const char settings[] = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"

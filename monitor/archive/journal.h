@@ -60,6 +60,8 @@ struct event_record {
 	char drive[64], run[RUN_ID_MAX]; /* empty: the service itself */
 	char text[EVENT_TEXT_MAX];
 	char cause[32], evidence[EVENT_TEXT_MAX]; /* empty: none */
+	char key[40]; /* within the run: one that comes again takes the place of the event before; empty: none */
+	uint32_t count; /* falls of throughput that it stands for */
 };
 
 /* A health reading of a run as stored. The strings belong to whoever holds the record. */
@@ -94,6 +96,7 @@ void journal_rollback(struct journal *journal);
 int journal_put_run(struct journal *journal, const struct run_record *run);
 /* Append; -EEXIST when the run has a sample of this or a later time, -ENOENT without the run, -ERANGE. */
 int journal_put_sample(struct journal *journal, const char *run, const struct sample *sample);
+/* Append, or replace the run's event of the same key. */
 int journal_put_event(struct journal *journal, const struct event_record *event);
 /* Insert or replace the reading of that time; -ENOENT without the run. */
 int journal_put_health(struct journal *journal, const struct health_record *health);
@@ -120,6 +123,10 @@ int journal_each_sample(struct journal *journal, const char *run, int64_t from_m
 	bool with_hist, int (*each)(const struct sample *, void *), void *arg);
 int journal_each_event(struct journal *journal, const char *run, size_t limit,
 	int (*each)(const struct event_record *, void *), void *arg);
+
+/* How many events of @kind a run has from @from_ms on, and how many falls these stand for. */
+int journal_count_events(struct journal *journal, const char *run, const char *kind, int64_t from_ms,
+	uint64_t *events, uint64_t *falls);
 
 /* When the last reading of a run was; INT64_MIN: it has none. -ENOENT without the run. */
 int journal_get_last_health_ms(struct journal *journal, const char *run, int64_t *out);

@@ -24,6 +24,8 @@ static const struct field event_fields[] = {
 	EVENT_TEXT(text),
 	EVENT_TEXT(cause),
 	EVENT_TEXT(evidence),
+	EVENT_TEXT(key),
+	EVENT_FIELD(count, FIELD_SMALL),
 };
 
 #define EVENT_FIELDS (sizeof(event_fields) / sizeof(event_fields[0]))
@@ -34,7 +36,10 @@ static void put_sql(struct text *sql)
 	fields_sql(sql, FIELDS(event_fields), "", "");
 	text_add(sql, ") VALUES (");
 	marks_sql(sql, EVENT_FIELDS);
-	text_add(sql, ")");
+	text_add(sql, ") ON CONFLICT (run, key) DO UPDATE SET ");
+	for (size_t i = 0; i < EVENT_FIELDS; i++)
+		text_addf(sql, "%s%s = excluded.%s", i ? ", " : "", event_fields[i].column,
+			event_fields[i].column);
 }
 
 int journal_put_event(struct journal *journal, const struct event_record *event)
@@ -44,6 +49,8 @@ int journal_put_event(struct journal *journal, const struct event_record *event)
 
 	if (event->t_ms == INT64_MIN || !event->kind[0])
 		return journal_refuse(journal, -EINVAL, "an event needs a time and a kind");
+	if (event->key[0] && !event->run[0])
+		return journal_refuse(journal, -EINVAL, "an event with a key needs a run");
 	rc = journal_statement(journal, STATEMENT_EVENT_PUT, put_sql, &statement);
 	if (rc == 0)
 		rc = fields_bind(journal, statement, 1, FIELDS(event_fields), event);
@@ -92,4 +99,32 @@ int journal_each_event(struct journal *journal, const char *run, size_t limit,
 	}
 	(void)sqlite3_finalize(statement);
 	return rc;
+}
+
+static void count_sql(struct text *sql)
+{
+	text_add(sql, "SELECT count(*), ifnull(sum(count), 0) FROM events WHERE run = ?1 AND kind = ?2 AND "
+		      "t_ms >= ?3");
+}
+
+int journal_count_events(struct journal *journal, const char *run, const char *kind, int64_t from_ms,
+	uint64_t *events, uint64_t *falls)
+{
+	sqlite3_stmt *statement = NULL;
+	int rc = journal_statement(journal, STATEMENT_EVENT_COUNT, count_sql, &statement);
+
+	if (rc == 0)
+		rc = journal_bind_text(journal, statement, 1, run);
+	if (rc == 0)
+		rc = journal_bind_text(journal, statement, 2, kind);
+	if (rc < 0)
+		return rc;
+	(void)sqlite3_bind_int64(statement, 3, from_ms);
+	rc = sqlite3_step(statement);
+	if (rc != SQLITE_ROW)
+		return journal_fail(journal, rc);
+	*events = (uint64_t)sqlite3_column_int64(statement, 0);
+	*falls = (uint64_t)sqlite3_column_int64(statement, 1);
+	(void)sqlite3_reset(statement);
+	return 0;
 }

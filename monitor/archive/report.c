@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "archive/export.h"
+#include "archive/figures.h"
 #include "archive/outcome.h"
 #include "archive/settings.h"
 #include "base/units.h"
@@ -233,6 +233,8 @@ static int add_event(const struct event_record *event, void *arg)
 	if (event->cause[0]) {
 		text_add(out, "; cause: ");
 		text_add_html(out, event->cause);
+		text_add(out, event->evidence[0] ? ". " : "");
+		text_add_html(out, event->evidence);
 	}
 	text_add(out, "</td></tr>\n");
 	return text_error(out);
@@ -252,13 +254,6 @@ static int add_events(struct journal *journal, const struct run_record *run, str
 	rc = journal_each_event(journal, run->id, EVENTS_MAX, add_event, out);
 	text_add(out, "</tbody></table>\n");
 	return rc;
-}
-
-static void add_reason(const char *reason, void *arg)
-{
-	text_add(arg, "<li>");
-	text_add_html(arg, reason);
-	text_add(arg, "</li>");
 }
 
 static void add_identity(const struct run_record *run, struct text *out)
@@ -286,10 +281,12 @@ static int add_run(struct journal *journal, const struct run_record *run,
 	add_identity(run, out);
 	if (outcome_writes_zeros(run))
 		text_add(out, "<p class=\"warn\"><b>" OUTCOME_ZEROS_WORDS "</b></p>\n");
-	text_add(out, "<p><span class=\"verdict off\">NO VERDICT</span></p><ul class=\"plain\">");
-	summary_each_reason(figures, add_reason, out);
+	text_addf(out, "<p><span class=\"verdict %s\">%s</span></p>",
+		report_verdict_class(figures->verdict.verdict), verdict_name(figures->verdict.verdict));
+	report_add_reasons(&figures->verdict, out);
+	report_add_steady(&figures->steady, out);
 	text_addf(out,
-		"</ul>\n<div class=\"fig\"><header><h3>Throughput <span "
+		"\n<div class=\"fig\"><header><h3>Throughput <span "
 		"class=\"unit\">MiB/s</span></h3>%s</header>\n",
 		legend);
 	rc = report_timeline_svg(journal, run, out);
@@ -309,7 +306,7 @@ static int add_all(struct journal *journal, const struct run_record *runs, struc
 	int rc = 0;
 
 	for (size_t i = 0; i < count && rc == 0; i++)
-		rc = export_figures(journal, &runs[i], &figures[i]);
+		rc = figures_read(journal, &runs[i], &figures[i]);
 	if (rc < 0)
 		return rc;
 	add_figures(runs, figures, count, out);

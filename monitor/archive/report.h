@@ -28,6 +28,11 @@ void report_print_time(int64_t ms, char *text);
 void report_add_probe(const struct run_record *run, struct text *out);
 void report_add_verify(const struct run_record *run, struct text *out);
 
+/* Append the reasons of a verdict as a list, and the conditions of steady state as a table. */
+const char *report_verdict_class(enum verdict verdict); /* of the style sheet */
+void report_add_reasons(const struct verdict_answer *answer, struct text *out);
+void report_add_steady(const struct steady_answer *steady, struct text *out);
+
 /* Append the timeline of a run as inline SVG that uses the style sheet of the pages. */
 int report_timeline_svg(struct journal *journal, const struct run_record *run, struct text *out);
 

@@ -64,9 +64,29 @@ static void add_pct(struct text *out, const char *name, double pct)
 		add_line(out, name, "unknown");
 }
 
-static void add_reason(const char *reason, void *arg)
+static void add_steady(struct text *out, const struct steady_answer *steady)
 {
-	text_addf(arg, "  - %s\n", reason);
+	char time[REPORT_TIME_MAX];
+
+	if (!steady->reached) {
+		text_addf(out, "Not settled: %s\n",
+			steady->why_not[0] ? steady->why_not : "the soak has not begun");
+		return;
+	}
+	report_print_time(steady->window_from_ms, time);
+	text_addf(out, "Settled since %s; figures are of the time from then on\n", time);
+}
+
+static void add_verdict(struct text *out, const struct verdict_answer *verdict)
+{
+	text_addf(out, "%s\n", verdict_name(verdict->verdict));
+	for (unsigned i = 0; i < verdict->count; i++) {
+		const struct verdict_reason *reason = &verdict->reasons[i];
+		const bool is_other = reason->class != verdict->verdict;
+
+		text_addf(out, "  - %s%s%s\n", is_other ? verdict_name(reason->class) : "",
+			is_other ? ": " : "", reason->text);
+	}
 }
 
 static void add_run(struct text *out, const struct run_record *run)
@@ -123,6 +143,8 @@ static void add_quality(
 		add_line(out, "Stalled", "never");
 	else
 		add_duration(out, "Stalled", part->stalled_s * 1e9);
+	if (isfinite(figures->collapses_per_h))
+		text_addf(out, "  %-16s%.2f an hour\n", "Collapses", figures->collapses_per_h);
 	text_addf(out, "  %-16s%llu of %g s each\n", "Samples", (unsigned long long)part->samples,
 		figures->interval_s);
 	add_pct(out, "Gaps", figures->gap_pct);
@@ -192,6 +214,7 @@ void report_summary_text(
 		text_add(out, "  " OUTCOME_ZEROS_WORDS "\n");
 	if (summary_is_host_limited(figures))
 		text_add(out, "All figures are " SUMMARY_HOST_LIMITED ".\n");
+	add_steady(out, &figures->steady);
 	add_rates(out, "Write", &part->write);
 	if (part->read.max > 0)
 		add_rates(out, "Read", &part->read);
@@ -199,6 +222,5 @@ void report_summary_text(
 	add_quality(out, figures, part);
 	add_probe(out, run);
 	add_verify(out, run);
-	text_add(out, "NO VERDICT\n");
-	summary_each_reason(figures, add_reason, out);
+	add_verdict(out, &figures->verdict);
 }

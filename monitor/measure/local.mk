@@ -26,4 +26,5 @@ libdrivesoak_a_SOURCES += \
 	monitor/measure/summary.c monitor/measure/summary.h \
 	monitor/measure/summary_json.c \
 	monitor/measure/troubles.c monitor/measure/troubles.h \
+	monitor/measure/values.c monitor/measure/values.h \
 	monitor/measure/verdict.c monitor/measure/verdict.h

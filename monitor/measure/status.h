@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "measure/steady.h"
 #include "run/run.h"
 
 #define STATUS_TEXT_MAX 512
@@ -25,6 +26,9 @@ struct drive_status {
 	double temp_c, percent_used;
 	uint64_t written_bytes; /* by this run, to the last sample */
 	int64_t last_sample_ms, health_read_ms;
+	int64_t settled_ms; /* since when; INT64_MIN: not settled */
+	char why_not_settled[STEADY_WHY_MAX];
+	char finding[24]; /* kind of the fall of throughput that lasts, as of the events; "" */
 };
 
 struct status_board;

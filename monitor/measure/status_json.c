@@ -23,7 +23,7 @@ double status_percent_of_baseline(const struct drive_status *drive)
 {
 	if (!(drive->baseline_bytes_per_s > 0))
 		return NAN;
-	return drive->write_bytes_per_s / drive->baseline_bytes_per_s * 100;
+	return (drive->write_bytes_per_s + drive->read_bytes_per_s) / drive->baseline_bytes_per_s * 100;
 }
 
 void status_json_begin(struct json *json, const char *host, uint64_t uptime_s, int64_t now_ms)
@@ -60,6 +60,9 @@ void status_json_drive(struct json *json, const struct drive_status *drive)
 	json_put_u64(json, "written_bytes", drive->written_bytes);
 	json_put_ms_as_s(json, "last_sample_s", drive->last_sample_ms);
 	json_put_ms_as_s(json, "health_read_s", drive->health_read_ms);
+	json_put_ms_as_s(json, "settled_s", drive->settled_ms);
+	put_text(json, "why_not_settled", drive->why_not_settled);
+	put_text(json, "finding", drive->finding);
 	json_key(json, "alerts");
 	json_array_open(json);
 	json_array_close(json);

@@ -4,20 +4,16 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "engine/hist.h"
+#include "measure/values.h"
 
 #define MINUTE_S     60
 #define STALL_MIN_NS NS_PER_S
 
 enum quantity { WRITE_RATE, READ_RATE, COMMIT_RATE, COMMIT_P50, COMMIT_P99, QUANTITY_COUNT };
-
-/* Of one quantity a value a sample, each kept once: those of samples that count, and of host-limited ones. */
-struct values {
-	double *items;
-	size_t count, capacity;
-};
 
 /* One direction: write or read. */
 struct direction {
@@ -34,9 +30,20 @@ struct tally {
 	unsigned chain;
 	uint64_t window_ns, ring_ns[MINUTE_S];
 	uint64_t samples, stalled_ns, last_stall_ns;
+	uint64_t elapsed_ns, longest_stall_ns;
 	bool knows_stalls;
 	int64_t from_ms, to_ms, last_counted_ms;
-	struct hist hist;
+	int64_t last_ms;  /* of the row before, whether it counts or not */
+	struct hist hist; /* of the whole: only what the soak's has not */
+};
+
+/* The settled window. */
+struct window {
+	bool is_open;
+	struct tally tally;
+	struct values counted[QUANTITY_COUNT];
+	struct values total;   /* written and read together */
+	struct values in_time; /* the same in order of time, never sorted */
 };
 
 /* A mean under way: values times their weights. */
@@ -50,10 +57,11 @@ struct weighted {
 struct summary {
 	uint32_t interval_s;
 	unsigned window_samples; /* that make a minute */
+	/* A value a sample, each kept once: those of samples that count, and of host-limited ones. */
 	struct values counted[QUANTITY_COUNT], limited[QUANTITY_COUNT];
-	struct tally window, whole;
+	struct tally soak, whole;
+	struct window window;
 	uint64_t soak_ns, gap_ns, host_limited_ns;
-	int64_t last_ms;
 	struct weighted delay, steal, throttled, lat, device_lat; /* of host-limited samples */
 	struct {
 		double bytes, ns;
@@ -64,7 +72,7 @@ struct summary {
 static void tally_init(struct tally *tally)
 {
 	tally->write.worst_minute = tally->read.worst_minute = NAN;
-	tally->from_ms = tally->to_ms = tally->last_counted_ms = INT64_MIN;
+	tally->from_ms = tally->to_ms = tally->last_counted_ms = tally->last_ms = INT64_MIN;
 }
 
 int summary_new(uint32_t interval_s, struct summary **out)
@@ -78,8 +86,7 @@ int summary_new(uint32_t interval_s, struct summary **out)
 		return -ENOMEM;
 	summary->interval_s = interval_s;
 	summary->window_samples = interval_s >= MINUTE_S ? 1 : (MINUTE_S + interval_s - 1) / interval_s;
-	summary->last_ms = INT64_MIN;
-	tally_init(&summary->window);
+	tally_init(&summary->soak);
 	tally_init(&summary->whole);
 	*out = summary;
 	return 0;
@@ -90,25 +97,13 @@ void summary_free(struct summary *summary)
 	if (!summary)
 		return;
 	for (int i = 0; i < QUANTITY_COUNT; i++) {
-		free(summary->counted[i].items);
-		free(summary->limited[i].items);
+		values_fini(&summary->counted[i]);
+		values_fini(&summary->limited[i]);
+		values_fini(&summary->window.counted[i]);
 	}
+	values_fini(&summary->window.total);
+	values_fini(&summary->window.in_time);
 	free(summary);
-}
-
-static int make_room(struct values *values)
-{
-	size_t capacity = values->capacity ? values->capacity * 2 : 256;
-	double *items;
-
-	if (values->count < values->capacity)
-		return 0;
-	items = realloc(values->items, capacity * sizeof(*items));
-	if (!items)
-		return -ENOMEM;
-	values->items = items;
-	values->capacity = capacity;
-	return 0;
 }
 
 bool summary_counts_whole(const struct sample *sample)
@@ -127,8 +122,8 @@ bool summary_counts(const struct sample *sample)
 /* The wall time this row stands for: from the row before it, so that a hole without a row is seen too. */
 static uint64_t span_ns(const struct summary *summary, const struct sample *sample)
 {
-	if (summary->last_ms != INT64_MIN && sample->t_ms > summary->last_ms)
-		return (uint64_t)(sample->t_ms - summary->last_ms) * NS_PER_MS;
+	if (summary->whole.last_ms != INT64_MIN && sample->t_ms > summary->whole.last_ms)
+		return (uint64_t)(sample->t_ms - summary->whole.last_ms) * NS_PER_MS;
 	return sample->elapsed_ns == SAMPLE_UNKNOWN ? 0 : sample->elapsed_ns;
 }
 
@@ -210,7 +205,7 @@ static void add_host(struct summary *summary, const struct sample *sample)
 /* The samples of other tools are not on a grid. */
 static bool follows(const struct summary *summary, const struct tally *tally, const struct sample *sample)
 {
-	return tally->last_counted_ms != INT64_MIN && tally->last_counted_ms == summary->last_ms &&
+	return tally->last_counted_ms != INT64_MIN && tally->last_counted_ms == tally->last_ms &&
 	       (sample->t_ms - tally->last_counted_ms) * 2 <= (int64_t)summary->interval_s * 3000;
 }
 
@@ -223,6 +218,8 @@ static void add_stall(struct tally *tally, const struct sample *sample, bool is_
 			part -= tally->last_stall_ns;
 		tally->stalled_ns += part < sample->elapsed_ns ? part : sample->elapsed_ns;
 	}
+	if (stall > tally->longest_stall_ns)
+		tally->longest_stall_ns = stall;
 	tally->last_stall_ns = stall;
 	tally->knows_stalls |= sample->stall_ns != SAMPLE_UNKNOWN;
 }
@@ -276,13 +273,18 @@ static void add_counted(const struct summary *summary, struct tally *tally, cons
 	add_bytes(tally, summary->window_samples, &tally->read, sample->read_bytes, sample->elapsed_ns);
 	tally->chain++;
 	add_stall(tally, sample, is_next);
-	if (sample->hist_bytes)
-		(void)hist_decode_add(
-			sample->hist, sample->hist_bytes, &tally->hist); /* else left as it was */
 	tally->samples++;
+	tally->elapsed_ns += sample->elapsed_ns;
 	if (tally->from_ms == INT64_MIN)
 		tally->from_ms = sample->t_ms - (int64_t)summary->interval_s * 1000;
 	tally->to_ms = tally->last_counted_ms = sample->t_ms;
+}
+
+/* One that can't be read is left out. */
+static void add_hist(const struct sample *sample, struct hist *hist)
+{
+	if (sample->hist_bytes)
+		(void)hist_decode_add(sample->hist, sample->hist_bytes, hist);
 }
 
 /* NAN is not kept: commits of a workload without, a direction that a log does not tell. */
@@ -295,10 +297,10 @@ static int keep_values(struct values *lists, const struct sample *sample)
 	int rc = 0;
 
 	for (int i = 0; i < QUANTITY_COUNT && rc == 0; i++)
-		rc = isnan(values[i]) ? 0 : make_room(&lists[i]);
+		rc = isnan(values[i]) ? 0 : values_make_room(&lists[i]);
 	for (int i = 0; i < QUANTITY_COUNT && rc == 0; i++)
 		if (!isnan(values[i]))
-			lists[i].items[lists[i].count++] = values[i];
+			values_add(&lists[i], values[i]);
 	return rc;
 }
 
@@ -312,121 +314,108 @@ int summary_add(struct summary *summary, const struct sample *sample)
 		return rc;
 	add_time(summary, sample);
 	add_host(summary, sample);
-	if (summary_counts(sample))
-		add_counted(summary, &summary->window, sample);
+	if (summary_counts(sample)) {
+		add_counted(summary, &summary->soak, sample);
+		add_hist(sample, &summary->soak.hist);
+	} else if (summary_counts_whole(sample)) {
+		add_hist(sample, &summary->whole.hist);
+	}
 	if (summary_counts_whole(sample)) {
 		add_counted(summary, &summary->whole, sample);
 		add_poll(summary, sample);
 	}
-	summary->last_ms = sample->t_ms;
+	summary->soak.last_ms = summary->whole.last_ms = sample->t_ms;
 	return 0;
 }
 
-static int compare_doubles(const void *a, const void *b)
+void summary_end_window(struct summary *summary)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	struct window *window = &summary->window;
 
-	return (x > y) - (x < y);
+	window->is_open = false;
+	window->tally = (struct tally){ 0 };
+	tally_init(&window->tally);
+	values_clear(&window->total);
+	values_clear(&window->in_time);
+	for (int i = 0; i < QUANTITY_COUNT; i++)
+		values_clear(&window->counted[i]);
 }
 
-static void sort(struct values *values)
+void summary_begin_window(struct summary *summary)
 {
-	if (values->count)
-		qsort(values->items, values->count, sizeof(double), compare_doubles);
+	summary_end_window(summary);
+	summary->window.is_open = true;
 }
 
-/* The sorted values of the samples that count and, unless NULL, those of the host-limited ones: walked as one
- * list, so that neither is kept twice. */
-struct pair {
-	const struct values *a, *b;
-};
-
-static size_t pair_count(struct pair pair)
+/* Of a direction that is not known nothing is known to have happened. */
+static double total_rate(const struct sample *sample)
 {
-	return pair.a->count + (pair.b ? pair.b->count : 0);
+	uint64_t bytes = (sample->write_bytes == SAMPLE_UNKNOWN ? 0 : sample->write_bytes) +
+			 (sample->read_bytes == SAMPLE_UNKNOWN ? 0 : sample->read_bytes);
+
+	return (double)bytes * 1e9 / (double)sample->elapsed_ns;
 }
 
-static double pair_at(struct pair pair, size_t rank)
+int summary_add_window(struct summary *summary, const struct sample *sample)
 {
-	size_t a = 0, b = 0;
+	struct window *window = &summary->window;
+	int rc = 0;
 
-	if (!pair.b || !pair.b->count)
-		return pair.a->items[rank];
-	for (;; rank--) {
-		bool from_b = b < pair.b->count &&
-			      (a == pair.a->count || pair.b->items[b] < pair.a->items[a]);
-		double value = from_b ? pair.b->items[b++] : pair.a->items[a++];
-
-		if (rank == 0)
-			return value;
+	if (summary_counts(sample)) {
+		rc = values_make_room(&window->total);
+		if (rc == 0)
+			rc = values_make_room(&window->in_time);
+		if (rc == 0)
+			rc = keep_values(window->counted, sample);
+		if (rc < 0)
+			return rc;
+		values_add(&window->total, total_rate(sample));
+		values_add(&window->in_time, total_rate(sample));
+		add_counted(summary, &window->tally, sample);
+		add_hist(sample, &window->tally.hist);
 	}
+	window->tally.last_ms = sample->t_ms;
+	return 0;
 }
 
-/* NAN when there is none. */
-static double nearest_rank(struct pair pair, unsigned pct)
+static void read_rates(const struct direction *direction, struct values_pair rates, struct summary_rates *out)
 {
-	size_t count = pair_count(pair), rank = (count * pct + 99) / 100;
-
-	return count ? pair_at(pair, rank ? rank - 1 : 0) : NAN;
-}
-
-static void add_squares(const struct values *values, double mean, double *sum)
-{
-	for (size_t i = 0; values && i < values->count; i++)
-		*sum += (values->items[i] - mean) * (values->items[i] - mean);
-}
-
-static double sum_of(const struct values *values)
-{
-	double sum = 0;
-
-	for (size_t i = 0; values && i < values->count; i++)
-		sum += values->items[i];
-	return sum;
-}
-
-static double variation(struct pair pair)
-{
-	double count = (double)pair_count(pair), mean = (sum_of(pair.a) + sum_of(pair.b)) / count,
-	       squares = 0;
-
-	add_squares(pair.a, mean, &squares);
-	add_squares(pair.b, mean, &squares);
-	return mean > 0 ? sqrt(squares / count) / mean : NAN;
-}
-
-static void read_rates(const struct direction *direction, struct pair rates, struct summary_rates *out)
-{
-	size_t count = pair_count(rates);
+	size_t count = values_pair_count(rates);
 
 	*out = (struct summary_rates){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
 	if (count == 0)
 		return;
-	out->median = nearest_rank(rates, 50);
-	out->p1 = nearest_rank(rates, 1);
-	out->p5 = nearest_rank(rates, 5);
-	out->min = pair_at(rates, 0);
-	out->max = pair_at(rates, count - 1);
+	out->median = values_pair_rank(rates, 50);
+	out->p1 = values_pair_rank(rates, 1);
+	out->p5 = values_pair_rank(rates, 5);
+	out->min = values_pair_at(rates, 0);
+	out->max = values_pair_at(rates, count - 1);
 	out->mean = (double)direction->bytes * 1e9 / (double)direction->elapsed_ns;
-	out->cv = variation(rates);
+	out->cv = values_pair_variation(rates);
 	out->worst_minute = direction->worst_minute;
 }
 
-static void read_part(const struct tally *tally, const struct values *counted, const struct values *limited,
-	struct summary_part *out)
+static double longest_stall_s(const struct tally *tally)
 {
-	struct pair pairs[QUANTITY_COUNT];
+	return tally->knows_stalls ? (double)tally->longest_stall_ns / 1e9 : NAN;
+}
+
+static void read_part(const struct tally *tally, const struct hist *hist, const struct values *counted,
+	const struct values *limited, struct summary_part *out)
+{
+	struct values_pair pairs[QUANTITY_COUNT];
 
 	for (int i = 0; i < QUANTITY_COUNT; i++)
-		pairs[i] = (struct pair){ &counted[i], limited ? &limited[i] : NULL };
+		pairs[i] = (struct values_pair){ &counted[i], limited ? &limited[i] : NULL };
 	*out = (struct summary_part){
 		.samples = tally->samples,
 		.stalled_s = tally->knows_stalls ? (double)tally->stalled_ns / 1e9 : NAN,
-		.lat_p99_ns = hist_percentile_ns(&tally->hist, 99),
-		.lat_p9999_ns = hist_percentile_ns(&tally->hist, 99.99),
-		.median_commits_per_s = nearest_rank(pairs[COMMIT_RATE], 50),
-		.median_commit_p50_ns = nearest_rank(pairs[COMMIT_P50], 50),
-		.median_commit_p99_ns = nearest_rank(pairs[COMMIT_P99], 50),
+		.longest_stall_s = longest_stall_s(tally),
+		.lat_p99_ns = hist_percentile_ns(hist, 99),
+		.lat_p9999_ns = hist_percentile_ns(hist, 99.99),
+		.median_commits_per_s = values_pair_rank(pairs[COMMIT_RATE], 50),
+		.median_commit_p50_ns = values_pair_rank(pairs[COMMIT_P50], 50),
+		.median_commit_p99_ns = values_pair_rank(pairs[COMMIT_P99], 50),
 		.from_ms = tally->from_ms,
 		.to_ms = tally->to_ms,
 	};
@@ -444,18 +433,77 @@ static double mean_of(struct weighted mean)
 	return mean.weight > 0 ? mean.sum / mean.weight : NAN;
 }
 
-/* Sorting in place is fine: the order of time was used up by summary_add(). */
-void summary_read(struct summary *summary, struct summary_figures *out)
+static int read_stability(struct window *window, struct summary_stability *out)
 {
+	const size_t count = window->total.count, quarter = count / 4;
+	const double *in_time = window->in_time.items;
+	struct values_pair rates = { &window->total, NULL };
+	double *copy;
+
+	*out = (struct summary_stability){ NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+	if (!window->is_open || !count)
+		return 0;
+	copy = malloc((quarter + 1) * sizeof(double));
+	if (!copy)
+		return -ENOMEM;
+	values_sort(&window->total);
+	*out = (struct summary_stability){
+		.median = values_pair_rank(rates, 50),
+		.p1 = values_pair_rank(rates, 1),
+		.min = window->total.items[0],
+		.cv = values_pair_variation(rates),
+		.half_median_share = values_share_from(&window->total, values_pair_rank(rates, 50) / 2),
+		.first_quarter = values_median(in_time, quarter, copy),
+		.last_quarter = values_median(in_time + (count - quarter), quarter, copy),
+	};
+	free(copy);
+	return 0;
+}
+
+static void read_window(struct summary *summary, struct summary_figures *out)
+{
+	struct window *window = &summary->window;
+
+	if (!window->is_open) {
+		read_part(&summary->soak, &summary->soak.hist, summary->counted, NULL, &out->window);
+		return;
+	}
+	for (int i = 0; i < QUANTITY_COUNT; i++)
+		values_sort(&window->counted[i]);
+	read_part(&window->tally, &window->tally.hist, window->counted, NULL, &out->window);
+}
+
+static void not_judged(struct summary_figures *figures)
+{
+	figures->collapses = SAMPLE_UNKNOWN;
+	figures->collapses_per_h = NAN;
+	figures->steady = (struct steady_answer){
+		.from_ms = STEADY_NEVER,
+		.lost_ms = STEADY_NEVER,
+		.window_from_ms = STEADY_NEVER,
+		.window_to_ms = STEADY_NEVER,
+		.extents = NAN,
+		.settle = { .round_s = NAN, .range_pct = NAN, .drift_pct = NAN },
+	};
+	figures->verdict.verdict = VERDICT_NONE;
+}
+
+/* Sorting in place is fine: the order of time was used up by summary_add(). */
+int summary_read(struct summary *summary, struct summary_figures *out)
+{
+	struct hist all;
+
 	for (int i = 0; i < QUANTITY_COUNT; i++) {
-		sort(&summary->counted[i]);
-		sort(&summary->limited[i]);
+		values_sort(&summary->counted[i]);
+		values_sort(&summary->limited[i]);
 	}
 	*out = (struct summary_figures){
 		.interval_s = summary->interval_s,
 		.health_poll_cost_pct = poll_cost_pct(summary),
 		.waf = NAN,
 		.percent_used_delta = NAN,
+		.measured_s = (double)summary->soak.elapsed_ns / 1e9,
+		.longest_stall_s = longest_stall_s(&summary->soak),
 		.host_limited_pct = share_pct(summary->host_limited_ns, summary->soak_ns),
 		.gap_pct = share_pct(summary->gap_ns, summary->soak_ns),
 		.host = {
@@ -466,8 +514,12 @@ void summary_read(struct summary *summary, struct summary_figures *out)
 			.device_lat_mean_ns = mean_of(summary->device_lat),
 		},
 	};
-	read_part(&summary->window, summary->counted, NULL, &out->window);
-	read_part(&summary->whole, summary->counted, summary->limited, &out->whole);
+	not_judged(out);
+	read_window(summary, out);
+	all = summary->soak.hist;
+	hist_merge(&all, &summary->whole.hist);
+	read_part(&summary->whole, &all, summary->counted, summary->limited, &out->whole);
+	return read_stability(&summary->window, &out->stability);
 }
 
 bool summary_is_host_limited(const struct summary_figures *figures)

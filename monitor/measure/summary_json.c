@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "measure/summary.h"
 
-#include <math.h>
 #include <stdio.h>
-
-#define NOT_SETTLED    "not settled: steady state is not judged by this version"
-#define WINDOW_MIN_MS  (6 * 3600 * 1000)
-#define HOST_LIMIT_MAX 2.0 /* percent of the soak's time */
-#define GAP_MAX	       1.0
 
 static const struct {
 	const char *prefix;
@@ -34,18 +28,18 @@ static void put_rates(const struct summary_rates *rates, const char *direction, 
 	}
 }
 
-static void put_window(const struct summary_part *part, struct json *json)
+static void put_window(const struct summary_part *part, bool is_settled, struct json *json)
 {
 	json_key(json, "window");
 	json_object_open(json);
 	json_put_ms_as_s(json, "from_s", part->from_ms);
 	json_put_ms_as_s(json, "to_s", part->to_ms);
-	json_put_bool(json, "settled", false);
+	json_put_bool(json, "settled", is_settled);
 	json_object_close(json);
 }
 
-static void put_figures(
-	const struct summary_figures *figures, const struct summary_part *part, struct json *json)
+static void put_figures(const struct summary_figures *figures, const struct summary_part *part,
+	bool is_settled, struct json *json)
 {
 	json_put_u64(json, "samples", part->samples);
 	json_put_double(json, "interval_s", figures->interval_s);
@@ -57,73 +51,45 @@ static void put_figures(
 	json_put_double(json, "median_commit_p50_ns", part->median_commit_p50_ns);
 	json_put_double(json, "median_commit_p99_ns", part->median_commit_p99_ns);
 	json_put_double(json, "stalled_s", part->stalled_s);
-	json_put_null(json, "collapses_per_h");
+	json_put_double(json, "longest_stall_s", part->longest_stall_s);
+	json_put_double(json, "collapses_per_h", figures->collapses_per_h);
 	json_put_u64(json, "lat_p99_ns", part->lat_p99_ns);
 	json_put_u64(json, "lat_p9999_ns", part->lat_p9999_ns);
 	json_put_double(json, "host_limited_pct", figures->host_limited_pct);
 	json_put_double(json, "gap_pct", figures->gap_pct);
-	put_window(part, json);
+	put_window(part, is_settled, json);
 }
 
-static void put_steady(struct json *json)
+void summary_steady_json(const struct steady_answer *steady, struct json *json)
 {
 	json_key(json, "steady");
 	json_object_open(json);
-	json_put_bool(json, "reached", false);
-	json_put_null(json, "from_s");
-	json_put_null(json, "lost_s");
-	json_put_null(json, "round_s");
-	json_put_null(json, "range_pct");
-	json_put_null(json, "drift_pct");
-	json_put_string(json, "why_not", NOT_SETTLED);
+	json_put_bool(json, "reached", steady->reached);
+	json_put_ms_as_s(json, "from_s", steady->from_ms);
+	json_put_ms_as_s(json, "lost_s", steady->lost_ms);
+	json_put_double(json, "round_s", steady->settle.round_s);
+	json_put_double(json, "range_pct", steady->settle.range_pct);
+	json_put_double(json, "drift_pct", steady->settle.drift_pct);
+	json_put_double(json, "extents", steady->extents);
+	json_put_string(json, "why_not", steady->why_not[0] ? steady->why_not : NULL);
 	json_object_close(json);
-}
-
-void summary_each_reason(
-	const struct summary_figures *figures, void (*each)(const char *reason, void *), void *arg)
-{
-	char reason[128];
-
-	each(NOT_SETTLED, arg);
-	if (summary_is_host_limited(figures))
-		each("the host was the limit in every sample of the soak: none tells about the drive alone",
-			arg);
-	else if (figures->window.samples == 0)
-		each("no sample of the soak counts yet", arg);
-	else if (figures->window.to_ms - figures->window.from_ms < WINDOW_MIN_MS)
-		each("the measured window is under 6 h", arg);
-	if (figures->host_limited_pct > HOST_LIMIT_MAX) {
-		(void)snprintf(reason, sizeof(reason),
-			"the host was the limit in %.1f %% of the soak, over 2 %%",
-			figures->host_limited_pct);
-		each(reason, arg);
-	}
-	if (figures->gap_pct > GAP_MAX) {
-		(void)snprintf(reason, sizeof(reason), "%.1f %% of the soak is missing, over 1 %%",
-			figures->gap_pct);
-		each(reason, arg);
-	}
-}
-
-static void put_reason(const char *reason, void *arg)
-{
-	json_string(arg, reason);
 }
 
 void summary_json(const struct summary_figures *figures, struct json *json)
 {
 	json_object_open(json);
-	put_figures(figures, &figures->window, json);
+	put_figures(figures, &figures->window, figures->steady.reached, json);
 	json_key(json, "whole_soak");
 	json_object_open(json);
-	put_figures(figures, &figures->whole, json);
+	put_figures(figures, &figures->whole, false, json);
 	json_object_close(json);
-	json_put_string(json, "verdict", "NO VERDICT");
+	json_put_string(json, "verdict", verdict_name(figures->verdict.verdict));
 	json_key(json, "verdict_reasons");
 	json_array_open(json);
-	summary_each_reason(figures, put_reason, json);
+	for (unsigned i = 0; i < figures->verdict.count; i++)
+		json_string(json, figures->verdict.reasons[i].text);
 	json_array_close(json);
-	put_steady(json);
+	summary_steady_json(&figures->steady, json);
 	json_put_double(json, "waf", figures->waf);
 	json_put_double(json, "percent_used_delta", figures->percent_used_delta);
 	json_put_double(json, "health_poll_cost_pct", figures->health_poll_cost_pct);

@@ -76,6 +76,8 @@ static const struct {
 		"block holds what belongs to another", "blocks hold what belongs to others" },
 	{ VERDICT_FAIL, offsetof(struct verdict_input, verify.stale), "block is stale: a write was lost",
 		"blocks are stale: writes were lost" },
+	{ VERDICT_FAIL, offsetof(struct verdict_input, verify.unreadable), "block could not be read back",
+		"blocks could not be read back" },
 	{ VERDICT_REMARKS, offsetof(struct verdict_input, verify.torn), "block is torn: part old, part new",
 		"blocks are torn: part old, part new" },
 	{ VERDICT_REMARKS, offsetof(struct verdict_input, collapses), "collapse of throughput",
@@ -211,7 +213,11 @@ static void tell_unjudged(const struct verdict_input *in, struct verdict_answer 
 		units_print_duration_rounded(in->window_s * 1e9, window);
 		tell(out, VERDICT_NONE, "the settled window is %s, under 6 h", window);
 	}
-	if (in->host_limited_pct > HOST_LIMITED_MAX_PCT)
+	if (in->is_host_limited)
+		tell(out, VERDICT_NONE,
+			"the host was the limit in every sample of the soak: none tells about the drive "
+			"alone");
+	else if (in->host_limited_pct > HOST_LIMITED_MAX_PCT)
 		tell(out, VERDICT_NONE, "the host was the limit in %.1f %% of the soak, over %d %%",
 			in->host_limited_pct, HOST_LIMITED_MAX_PCT);
 	if (in->gap_pct > GAP_MAX_PCT)

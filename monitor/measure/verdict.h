@@ -28,8 +28,8 @@ struct verdict_troubles {
 
 struct verdict_verify {
 	bool was_done;
-	uint64_t corrupt, torn, misdirected, stale; /* blocks */
-	double coverage_pct;			    /* of the extent by the ledger; NAN: not known */
+	uint64_t corrupt, torn, misdirected, stale, unreadable; /* blocks */
+	double coverage_pct; /* of the extent by the ledger; NAN: not known */
 };
 
 /* 0: not asked for. */
@@ -49,6 +49,7 @@ struct verdict_input {
 	double longest_stall_s, stalled_s; /* of the soak; within W */
 	uint64_t collapses;		   /* findings that alert, since the run first settled */
 	double host_limited_pct, gap_pct;  /* of the soak's time */
+	bool is_host_limited;		   /* in every sample of the soak */
 	bool is_direct_proven, is_pre_state_known;
 	uint64_t aer_errors_grown, link_events;
 	struct verdict_verify verify;

@@ -43,3 +43,13 @@ tests_unit_test_foreign_SOURCES = tests/unit/test_foreign.c tests/unit/tree_fixt
 tests_unit_test_foreign_CPPFLAGS = $(AM_CPPFLAGS) -DSHARED_DATA='"$(abs_top_srcdir)/../shared/data"'
 tests_unit_test_foreign_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_foreign_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_figures
+tests_unit_test_figures_SOURCES = tests/unit/test_figures.c $(journal_fixture)
+tests_unit_test_figures_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_figures_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_values
+tests_unit_test_values_SOURCES = tests/unit/test_values.c $(archive_fixture)
+tests_unit_test_values_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_values_LDADD = $(LDADD) $(CMOCKA_LIBS)

@@ -257,6 +257,43 @@ static void test_events_of_a_run_and_of_all(void **state)
 	journal_close(journal);
 }
 
+static int keep_event(const struct event_record *event, void *arg)
+{
+	struct event_record *last = arg;
+
+	*last = *event;
+	return 0;
+}
+
+static void test_an_event_with_a_key_takes_the_place_of_the_one_before(void **state)
+{
+	struct journal *journal = journal_fixture_open(false);
+	struct event_record event = fixture_event(1000, "r1", "one"), last;
+	char texts[200] = "";
+
+	(void)state;
+	memcpy(event.key, "fall-1", sizeof("fall-1"));
+	event.count = 1;
+	assert_int_equal(journal_put_event(journal, &event), 0);
+	memcpy(event.run, "r2", sizeof("r2")); /* another run's */
+	memcpy(event.text, "two", sizeof("two"));
+	assert_int_equal(journal_put_event(journal, &event), 0);
+	event = fixture_event(2000, "r1", "three");
+	assert_int_equal(journal_put_event(journal, &event), 0);
+	event = fixture_event(1000, "r1", "one, over");
+	memcpy(event.key, "fall-1", sizeof("fall-1"));
+	event.count = 7;
+	assert_int_equal(journal_put_event(journal, &event), 0);
+	assert_int_equal(journal_each_event(journal, NULL, SIZE_MAX, store_event, texts), 0);
+	assert_string_equal(texts, "three two one, over ");
+	assert_int_equal(journal_each_event(journal, "r1", SIZE_MAX, keep_event, &last), 0);
+	assert_string_equal(last.key, "fall-1");
+	assert_int_equal(last.count, 7);
+	event.run[0] = '\0';
+	assert_int_equal(journal_put_event(journal, &event), -EINVAL);
+	journal_close(journal);
+}
+
 static void test_run_ids_fit_and_differ(void **state)
 {
 	char id[RUN_ID_MAX], other[RUN_ID_MAX];
@@ -468,7 +505,7 @@ static void test_the_file_is_kept_as_promised(void **state)
 		const char *value;
 	} row[] = {
 		{ "PRAGMA journal_mode", "wal" },
-		{ "PRAGMA user_version", "4" },
+		{ "PRAGMA user_version", "5" },
 		{ "PRAGMA integrity_check", "ok" },
 		{ "SELECT count(*) FROM pragma_table_list WHERE name IN"
 		  " ('runs', 'run_texts', 'samples', 'histograms', 'events', 'health') AND strict",
@@ -563,6 +600,7 @@ int main(void)
 		CASE(test_time_only_grows_within_a_run),
 		CASE(test_runs_come_newest_first),
 		CASE(test_events_of_a_run_and_of_all),
+		CASE(test_an_event_with_a_key_takes_the_place_of_the_one_before),
 		CASE(test_run_ids_fit_and_differ),
 		CASE(test_a_rolled_back_batch_leaves_nothing),
 		CASE(test_a_second_writer_is_busy),

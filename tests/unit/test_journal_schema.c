@@ -48,12 +48,14 @@ static void test_a_newer_schema_is_left_alone(void **state)
 	assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 7", NULL, NULL, NULL), SQLITE_OK);
 	(void)sqlite3_close(db);
 	assert_int_equal(journal_open(journal_rig.path, false, &journal), -EPROTO);
-	assert_string_equal(journal_error(NULL), "the file has schema 7, newer than this program's 4");
+	assert_string_equal(journal_error(NULL), "the file has schema 7, newer than this program's 5");
 	assert_int_equal(journal_open(journal_rig.path, true, &journal), -EPROTO);
 }
 
 /* From each version back to the one before. */
 static const char *const downgrades[] = {
+	[4] = "DROP INDEX events_key; ALTER TABLE events DROP COLUMN key;"
+	      "ALTER TABLE events DROP COLUMN count; PRAGMA user_version = 4",
 	[3] = "DROP TABLE health; ALTER TABLE samples DROP COLUMN percent_used;"
 	      "ALTER TABLE samples DROP COLUMN spare_pct; PRAGMA user_version = 3",
 	[2] = "ALTER TABLE runs DROP COLUMN fill_durable_bytes; PRAGMA user_version = 2",

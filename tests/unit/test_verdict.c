@@ -42,6 +42,9 @@ static struct verdict_input spotless(void)
 	ROW(in->verify.corrupt = 12, VERDICT_FAIL, "12 blocks read back corrupt") \
 	ROW(in->verify.misdirected = 2, VERDICT_FAIL, "2 blocks hold what belongs to others") \
 	ROW(in->verify.stale = 1, VERDICT_FAIL, "1 block is stale: a write was lost") \
+	ROW(in->verify.unreadable = 2, VERDICT_FAIL, "2 blocks could not be read back") \
+	ROW((in->verify.corrupt = in->verify.unreadable = VERDICT_UNKNOWN), VERDICT_PASS, NULL) \
+	ROW(in->is_host_limited = true, VERDICT_NONE, "the host was the limit in every sample of the soak: none tells about the drive alone") \
 	ROW(in->verify.torn = 3, VERDICT_REMARKS, "3 blocks are torn: part old, part new") \
 	ROW((in->troubles.io_errors = 5, in->troubles.io_errors_traced = 4), VERDICT_FAIL, "1 I/O error not traced to the host or the link") \
 	ROW((in->troubles.io_errors = 5, in->troubles.io_errors_traced = 5), VERDICT_PASS, NULL) \
@@ -197,7 +200,7 @@ static void test_all_reasons_fit(void **state)
 	(void)state;
 	for (unsigned i = 0; i < health.count; i++)
 		health.findings[i].weight = i % 2 ? VERDICT_HEALTH_FAIL : VERDICT_HEALTH_REMARK;
-	in.verify = (struct verdict_verify){ true, 1, 1, 1, 1, 50 };
+	in.verify = (struct verdict_verify){ true, 1, 1, 1, 1, 1, 50 };
 	in.health = &health;
 	in.aer_errors_grown = in.link_events = 1;
 	in.troubles = (struct verdict_troubles){ 1, 1, 1, 0, 0, 0 };
@@ -212,7 +215,7 @@ static void test_all_reasons_fit(void **state)
 	in.collapses = 3;
 	verdict_decide(&in, &answer);
 	assert_int_equal(answer.verdict, VERDICT_FAIL);
-	assert_int_equal(answer.count, 57);
+	assert_int_equal(answer.count, 58);
 	for (unsigned i = 1; i < answer.count; i++)
 		assert_true(answer.reasons[i].class >= answer.reasons[i - 1].class);
 }

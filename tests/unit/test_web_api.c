@@ -120,7 +120,7 @@ static void test_before_anything_is_stored(void **state)
 		"\"baseline_bytes_per_s\":null,\"percent_of_baseline\":null,\"lat_p99_ns\":null,\"temp_c\":"
 		"null,"
 		"\"percent_used\":null,\"written_bytes\":null,\"last_sample_s\":null,\"health_read_s\":null,"
-		"\"alerts\":[]}]}\n");
+		"\"settled_s\":null,\"why_not_settled\":null,\"finding\":null,\"alerts\":[]}]}\n");
 	check_contains("/", 200, "no data");
 	check_contains("/compare", 200, "Nothing has run yet");
 	check_contains("/drive/pro", 200, "This drive has no run yet");
@@ -151,7 +151,7 @@ static void test_status(void **state)
 		"null,"
 		"\"percent_used\":3,\"written_bytes\":123456789,\"last_sample_s\":1796075560,\"health_read_"
 		"s\":null,"
-		"\"alerts\":[]},");
+		"\"settled_s\":null,\"why_not_settled\":null,\"finding\":null,\"alerts\":[]},");
 }
 
 #define HEAD                                                                                                 \

@@ -104,7 +104,8 @@ void web_fixture_publish(struct web_fixture *fixture, size_t index, const char *
 		.percent_used = 3,
 		.written_bytes = 123456789,
 		.last_sample_ms = last_sample_ms,
-		.health_read_ms = INT64_MIN };
+		.health_read_ms = INT64_MIN,
+		.settled_ms = INT64_MIN };
 
 	(void)snprintf(status.name, sizeof(status.name), "%s", fixture->drives[index].name);
 	(void)snprintf(status.model, sizeof(status.model), "MODEL <script>alert(1)</script>");

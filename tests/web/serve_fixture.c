@@ -23,6 +23,8 @@
 #define FILL_COUNT    60
 #define LIMITED_COUNT 40
 #define PROBE_COUNT   40 /* then as many samples of verification */
+#define COLLAPSED     1
+#define COLLAPSE_S    60
 #define MIXED	      4
 #define LIMITED	      5
 
@@ -155,6 +157,8 @@ static void adapt(struct sample *sample, const struct made *drive, int i, int co
 {
 	if (drive == &made[MIXED])
 		mix(sample, i, count);
+	if (drive == &made[COLLAPSED] && i >= count * 2 / 3 && i < count * 2 / 3 + COLLAPSE_S)
+		sample->write_bytes /= 5;
 	if (drive != &made[LIMITED] || sample->phase != PHASE_SOAK)
 		return;
 	sample->flags |= SAMPLE_FLAG_HOST_LIMIT;
@@ -243,12 +247,49 @@ static void must(int rc, const char *what)
 static void put_event(struct journal *journal, const struct run_record *run, int64_t t_ms,
 	enum event_severity severity, const char *kind, const char *text)
 {
-	struct event_record event = { .t_ms = t_ms, .until_ms = INT64_MIN, .severity = severity };
+	struct event_record event = { .t_ms = t_ms,
+		.until_ms = severity == EVENT_CRITICAL ? t_ms + 3000 : INT64_MIN,
+		.severity = severity };
 
 	(void)snprintf(event.kind, sizeof(event.kind), "%s", kind);
 	(void)snprintf(event.drive, sizeof(event.drive), "%s", run->drive);
 	(void)snprintf(event.run, sizeof(event.run), "%s", run->id);
 	(void)snprintf(event.text, sizeof(event.text), "%s", text);
+	must(journal_put_event(journal, &event), "event");
+}
+
+/* What the service's deciders would have told. */
+static void put_findings(struct journal *journal, const struct made *drive, const struct run_record *run,
+	int64_t collapse_ms, int64_t end_ms)
+{
+	struct event_record event = { .t_ms = collapse_ms,
+		.until_ms = collapse_ms + COLLAPSE_S * 1000,
+		.severity = EVENT_CRITICAL,
+		.kind = "collapse",
+		.text = "208 MiB/s for 60 s, 20 % of the baseline of 1040 MiB/s; worst 202 MiB/s",
+		.cause = "thermal",
+		.evidence = "composite temperature within 2 K of the drive's limit (84 \xc2\xb0"
+			    "C) since 30 s before the fall; thermal-management counter 2 to 3",
+		.count = 1 };
+
+	if (drive == &made[COLLAPSED])
+		put_event(journal, run, run->soak_started_ms + 30000, EVENT_INFO, "steady",
+			"settled: 2.4 extents written, the last 5 rounds of 5 min range over 3.1 % and drift "
+			"by 0.4 % "
+			"of their mean");
+	if (drive->status == RUN_STALLED) {
+		event.t_ms = end_ms - 47000;
+		event.until_ms = INT64_MIN;
+		(void)snprintf(event.kind, sizeof(event.kind), "stall");
+		(void)snprintf(event.text, sizeof(event.text), "nothing completed for 47 s");
+		(void)snprintf(event.cause, sizeof(event.cause), "reset");
+		(void)snprintf(event.evidence, sizeof(event.evidence),
+			"the kernel: \"ata7: hard resetting link\", 8 s after the fall began");
+	} else if (drive != &made[COLLAPSED]) {
+		return;
+	}
+	(void)snprintf(event.drive, sizeof(event.drive), "%s", run->drive);
+	(void)snprintf(event.run, sizeof(event.run), "%s", run->id);
 	must(journal_put_event(journal, &event), "event");
 }
 
@@ -280,6 +321,7 @@ static void fill_journal(
 		"The service was down; 256 of 256 blocks carried our stamps");
 	put_event(journal, run, started_ms + (int64_t)(count * 2 / 3) * 1000, EVENT_CRITICAL, "stall",
 		"No completion for 3 s <b>with</b> 128 in flight");
+	put_findings(journal, drive, run, started_ms + (int64_t)(count * 2 / 3) * 1000, end_ms);
 	if (drive == &made[MIXED])
 		put_event(journal, run, end_ms - 9000, EVENT_CRITICAL, "verify",
 			"corrupt block at byte 49152 of the target: write 7 was acknowledged, write 3 is "
@@ -298,13 +340,14 @@ static void publish(
 		.eta_ns = drive->status == RUN_RUNNING ? 117000 * NS_PER_S : UINT64_MAX,
 		.write_bytes_per_s = last ? (double)last->write_bytes / INTERVAL_S : NAN,
 		.read_bytes_per_s = last ? 0 : NAN,
-		.baseline_bytes_per_s = NAN,
+		.baseline_bytes_per_s = last && run->ended_ms == INT64_MIN ? drive->level_mib * MIB : NAN,
 		.lat_p99_ns = last ? last->lat_p99_ns : UINT64_MAX,
 		.temp_c = last ? last->temp_c : NAN,
 		.percent_used = NAN,
 		.written_bytes = run ? run->written_bytes : UINT64_MAX,
 		.last_sample_ms = last ? last->t_ms : INT64_MIN,
-		.health_read_ms = INT64_MIN };
+		.health_read_ms = INT64_MIN,
+		.settled_ms = INT64_MIN };
 
 	(void)snprintf(status.name, sizeof(status.name), "%s", drive->name);
 	(void)snprintf(status.label, sizeof(status.label), "%s", drive->label);
@@ -335,6 +378,7 @@ static void init_config(char *folder)
 		.state_directory = folder,
 		.runtime_directory = nothing,
 		.sample_interval_ns = INTERVAL_S * NS_PER_S,
+		.alerts = { .collapse_below_pct = 50 },
 		.web = { .listen = { listen_items, 1 }, .base_path = root, .token_file = nothing },
 		.drives = drives,
 		.drive_count = DRIVES };

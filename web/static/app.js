@@ -180,7 +180,7 @@
 			if (second) told.charts.rate.secondPoints = series.rate.filter(row => row[2][1] !== null && row[2][1] > 0).length;
 			const lasts = spans => spans.reduce((sum, { from, to, share }) => sum + (to - from) / 1000 * share, 0);
 			Object.assign(told.charts.rate, { probeS: lasts(series.probing), verifyS: lasts(series.verifying),
-				flushes: series.flushed.length });
+				flushes: series.flushed.length, marks: findMarks().length });
 			told.charts.latency = { points: count(series.latency) };
 			if (commits) {
 				told.charts.commits = { points: count(series.commits) };
@@ -209,8 +209,61 @@
 			pen.stroke();
 			return ctx.createPattern(tile, 'repeat');
 		}
+		/* Falls of throughput and turns of steady state, oldest first. */
+		const findMarks = () => JSON.parse(data.marks ?? '[]').reverse();
+		const markWords = { collapse: 'collapse', stall: 'stall', periodic: 'saw-tooth', 'level-shift': 'new level', degraded: 'degraded',
+			cliff: 'cliff', steady: 'settled', 'steady-lost': 'not steady' };
+		/* A shade as long as it lasts, an edge where it began, and the word where there is room for it. */
+		function drawMarks(ctx, area, g, withWords) {
+			let freeX = area.x;
+			for (const { kind, class: meaning, from_ms: from, to_ms: to } of findMarks()) {
+				const x = g.toDomXCoord(from), isBad = meaning === 'bad' || meaning === 'warn', colour = css(`--${meaning}`);
+				if (kind !== 'cliff') {
+					ctx.globalAlpha = isBad ? 0.14 : 0.06;
+					shade(ctx, area, g, from, to ?? number('endedMs') ?? serverNowMs(), colour);
+				}
+				if (x < area.x || x > area.x + area.w) continue;
+				ctx.globalAlpha = 1;
+				ctx.strokeStyle = colour;
+				ctx.setLineDash(isBad ? [] : [3, 3]);
+				ctx.beginPath();
+				ctx.moveTo(x, area.y);
+				ctx.lineTo(x, area.y + area.h);
+				ctx.stroke();
+				ctx.setLineDash([]);
+				if (!withWords || x < freeX) continue;
+				ctx.font = `11px ${css('--sans')}`;
+				ctx.textBaseline = 'top';
+				const width = ctx.measureText(markWords[kind]).width;
+				if (x + 4 + width > area.x + area.w) continue;
+				ctx.lineWidth = 4;
+				ctx.strokeStyle = css('--halo');
+				ctx.strokeText(markWords[kind], x + 4, area.y + 8);
+				ctx.lineWidth = 1;
+				ctx.fillStyle = css(`--${meaning}-ink`);
+				ctx.fillText(markWords[kind], x + 4, area.y + 8);
+				freeX = x + width + 12;
+			}
+			ctx.globalAlpha = 1;
+		}
+		/* What the drive is held against now. */
+		function drawBaseline(ctx, area, g) {
+			const baseline = number('baseline');
+			if (!baseline) return;
+			for (const [share, colour, dash] of [[1, '--base', []], [number('belowPct') / 100, '--threshold', [5, 3]]]) {
+				const y = g.toDomYCoord(baseline / MIB * share);
+				if (y < area.y) continue;
+				ctx.strokeStyle = css(colour);
+				ctx.setLineDash(dash);
+				ctx.beginPath();
+				ctx.moveTo(area.x, y);
+				ctx.lineTo(area.x + area.w, y);
+				ctx.stroke();
+			}
+			ctx.setLineDash([]);
+		}
 		/* Below the lines: the phases before the soak, amber where the host was the limit, hatching where nothing is known. */
-		function underlay(ctx, area, g) {
+		function underlay(ctx, area, g, withWords) {
 			const soakMs = number('soakMs') ?? number('endedMs') ?? serverNowMs();
 			ctx.save();
 			ctx.globalAlpha = 0.13;
@@ -231,6 +284,13 @@
 				if (x >= area.x && x <= area.x + area.w) ctx.fillRect(x - 1, area.y, 2, 7);
 			}
 			for (const [fromMs, toMs] of series.gaps) shade(ctx, area, g, fromMs, toMs, hatchStyle(ctx));
+			drawMarks(ctx, area, g, withWords);
+			ctx.restore();
+		}
+		function rateUnderlay(ctx, area, g) {
+			underlay(ctx, area, g, true);
+			ctx.save();
+			drawBaseline(ctx, area, g);
 			ctx.restore();
 		}
 		/* A real zero is a red dot on the axis, whatever the mean of its bucket. */
@@ -249,6 +309,7 @@
 		function showReadout(event, ms, points, row) {
 			const [, ...rates] = series.rate[row];
 			const latencies = (list, values) => list.map(([name], i) => part(name, values?.[i + 1] ?? null, 'ms'));
+			const marked = findMarks().filter(({ from_ms: from, to_ms: to }) => ms > from && (to === null || ms <= to));
 			const isIn = spans => spans.some(({ from, to }) => ms > from && ms <= to);
 			const wide = series.stepMs > intervalS * 1000;
 			const part = (name, value, unit) => value === null ? '' : ` ${name} <b>${three(value)}</b> ${unit}`;
@@ -262,6 +323,7 @@
 			if (isIn(series.probing)) texts.push('probe');
 			if (isIn(series.verifying)) texts.push('verification');
 			if (series.flushed.includes(ms)) texts.push('the drive was flushed');
+			texts.push(...marked.map(({ kind }) => markWords[kind]));
 			if (limited) texts.push('host was the limit' + (limited.share < 1 ? ` ${group(limited.share * 100, 0)} % of it` : ''));
 			readout.innerHTML = texts.filter(Boolean).map(text => `<span>${text}</span>`).join('');
 		}
@@ -275,14 +337,14 @@
 			return {
 				labelsUTC: true, connectSeparatedPoints: false, animatedZooms: false,
 				axisLineColor: css('--rule-strong'), gridLineColor: css('--grid'), gridLineWidth: 1, axisLabelFontSize: 11,
-				highlightCircleSize: 3, underlayCallback: underlay, highlightCallback: showReadout,
+				highlightCircleSize: 3, underlayCallback: (ctx, area, g) => underlay(ctx, area, g, false), highlightCallback: showReadout,
 				xlabel: 'time, UTC', xLabelHeight: 16, rightGap: 16, drawPoints: isSparse(), pointSize: 1.7,
 				dateWindow: [series.fromMs, series.toMs],
 			};
 		}
 		function rateOptions() {
 			return {
-				...common(), file: series.rate, customBars: true, fillAlpha: Number(css('--band-o')),
+				...common(), file: series.rate, customBars: true, underlayCallback: rateUnderlay, fillAlpha: Number(css('--band-o')),
 				labels: second ? ['time', 'write', 'read'] : ['time', 'rate'],
 				colors: second ? [css('--line'), css('--s3')] : [css('--line')], strokeWidth: 1.4,
 				/* A little below 0, so that the dots of real zeros are whole. */

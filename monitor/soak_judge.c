@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the samples of one run say while it lasts: has it settled, has its throughput collapsed. Each finding is one event
+ * of the journal, kept up to date until it is over. */
+#include "soak_private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "archive/figures.h"
+
+/* A finding that lasts is told again so often, with what is known by then. */
+#define TELL_AGAIN_MS 60000
+
+static void watch_reset(struct judge_watch *watch)
+{
+	steady_free(watch->steady);
+	collapse_free(watch->collapse);
+	*watch = (struct judge_watch){ 0 };
+}
+
+void drive_forget_judge(struct drive *drive)
+{
+	watch_reset(&drive->judge);
+}
+
+static int collapse_begin(struct drive *drive)
+{
+	const struct config *config = drive->soak->options.config;
+	const struct collapse_config shares = {
+		.below_share = config->alerts.collapse_below_pct / 100,
+		.recover_share = config->alerts.recover_above_pct / 100,
+		.for_ns = config->alerts.collapse_for_ns,
+		.stall_after_ns = config->alerts.stall_after_ns,
+		.is_extent_known = true,
+	};
+
+	return collapse_new(&shares, &drive->judge.collapse);
+}
+
+/* How much is written over and over is known once the soak begins. */
+static enum steady_turn steady_step(struct drive *drive, const struct sample *sample)
+{
+	struct judge_watch *watch = &drive->judge;
+	struct steady_config config;
+	struct steady_sample rates;
+	enum steady_turn turn;
+
+	if (!steady_sample_of(sample, &rates))
+		return STEADY_STAYS;
+	if (!watch->steady) {
+		figures_steady_config(&drive->run, &config);
+		if (steady_new(&config, &watch->steady) < 0)
+			return STEADY_STAYS;
+	}
+	turn = steady_add(watch->steady, &rates);
+	if (turn != STEADY_STAYS)
+		watch->is_settled = turn == STEADY_SETTLES;
+	return turn;
+}
+
+/* A sample in which the host was the limit says nothing of the drive and is left out; but when throughput has fallen, it
+ * has, and the host is the cause. */
+static void collapse_step(struct drive *drive, const struct sample *sample, struct collapse_answer *out)
+{
+	const double below = drive->soak->options.config->alerts.collapse_below_pct / 100;
+	struct judge_watch *watch = &drive->judge;
+	struct sample own = *sample;
+	struct collapse_sample fall;
+
+	own.flags &= ~(uint32_t)SAMPLE_FLAG_HOST_LIMIT;
+	collapse_sample_of(&own, watch->is_settled, &fall);
+	if (sample->flags & SAMPLE_FLAG_HOST_LIMIT && fall.counts &&
+		!((double)fall.bytes * 1e9 / (double)fall.elapsed_ns <
+			below * collapse_baseline(watch->collapse)))
+		collapse_sample_of(sample, watch->is_settled, &fall);
+	collapse_add(watch->collapse, &fall, out);
+}
+
+/* --- telling --- */
+
+static enum event_severity severity_of(enum collapse_kind kind)
+{
+	static const enum event_severity severities[COLLAPSE_KIND_COUNT] = {
+		[COLLAPSE_FALL] = EVENT_CRITICAL,
+		[COLLAPSE_STALL] = EVENT_CRITICAL,
+		[COLLAPSE_CLIFF] = EVENT_INFO,
+		[COLLAPSE_PERIODIC] = EVENT_WARNING,
+		[COLLAPSE_SHIFT] = EVENT_WARNING,
+		[COLLAPSE_DEGRADED] = EVENT_WARNING,
+	};
+
+	return severities[kind];
+}
+
+/* The same for a finding whatever becomes of it, also after a restart. */
+static void key_make(const struct collapse_finding *finding, char *key, size_t size)
+{
+	(void)snprintf(key, size, "%s-%lld", finding->kind == COLLAPSE_DEGRADED ? "degraded" : "fall",
+		(long long)finding->detected_ms);
+}
+
+/* So far, of one that is not over. */
+static struct collapse_finding until(const struct collapse_finding *finding, int64_t t_ms)
+{
+	struct collapse_finding now = *finding;
+
+	if (now.to_ms == COLLAPSE_OPEN)
+		now.to_ms = t_ms > now.from_ms ? t_ms : now.detected_ms;
+	return now;
+}
+
+static void event_of(const struct drive *drive, const struct collapse_finding *finding, int64_t t_ms,
+	struct event_record *out)
+{
+	const struct collapse_finding now = until(finding, t_ms);
+	char words[COLLAPSE_TEXT_MAX];
+
+	*out = (struct event_record){
+		.t_ms = finding->from_ms,
+		.until_ms = finding->to_ms == COLLAPSE_OPEN ? INT64_MIN : finding->to_ms,
+		.severity = severity_of(finding->kind),
+		.count = collapse_alerts(finding->kind) ? finding->count : 0,
+	};
+	collapse_print(&now, words);
+	text_copy(out->kind, sizeof(out->kind), collapse_kind_name(finding->kind));
+	text_copy(out->drive, sizeof(out->drive), drive->config->name);
+	text_copy(out->run, sizeof(out->run), drive->run.id);
+	text_copy(out->text, sizeof(out->text), words);
+	key_make(finding, out->key, sizeof(out->key));
+}
+
+static void finding_store(struct drive *drive, const struct collapse_finding *finding, int64_t t_ms)
+{
+	struct event_record event;
+
+	event_of(drive, finding, t_ms, &event);
+	(void)archive_put_event(drive->soak->options.archive, &event);
+}
+
+static void finding_log(const struct drive *drive, const struct collapse_turn *turn, int64_t t_ms)
+{
+	static const char *const changes[] = {
+		[COLLAPSE_RAISED] = "",
+		[COLLAPSE_CLEARED] = " is over",
+		[COLLAPSE_RELABELLED] = " after all",
+		[COLLAPSE_ABSORBED] = " is part of a saw-tooth",
+	};
+	const struct collapse_finding now = until(&turn->finding, t_ms);
+	const bool is_bad = turn->change == COLLAPSE_RAISED && collapse_alerts(now.kind);
+	char words[COLLAPSE_TEXT_MAX];
+
+	collapse_print(&now, words);
+	log_line(is_bad ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO, "%s: %s%s: %s", drive->config->name,
+		collapse_kind_name(now.kind), changes[turn->change], words);
+}
+
+/* What became part of a saw-tooth is counted and told there. */
+static void absorbed_store(struct drive *drive, const struct collapse_turn *turn, int64_t t_ms)
+{
+	struct event_record event;
+	char words[COLLAPSE_TEXT_MAX];
+
+	event_of(drive, &turn->finding, t_ms, &event);
+	text_copy(words, sizeof(words), event.text);
+	text_copy(event.kind, sizeof(event.kind), "note");
+	(void)snprintf(event.text, sizeof(event.text), "a tooth of the saw-tooth: %s", words);
+	event.severity = EVENT_INFO;
+	event.count = 0;
+	(void)archive_put_event(drive->soak->options.archive, &event);
+}
+
+static void turn_tell(struct drive *drive, const struct collapse_turn *turn, int64_t t_ms)
+{
+	finding_log(drive, turn, t_ms);
+	if (turn->change == COLLAPSE_ABSORBED)
+		absorbed_store(drive, turn, t_ms);
+	else
+		finding_store(drive, &turn->finding, t_ms);
+}
+
+/* The finding that lowers throughput now: its words for the status, and the journal once in a while. */
+static void current_tell(struct drive *drive, int64_t t_ms)
+{
+	struct judge_watch *watch = &drive->judge;
+	struct collapse_finding finding, now;
+	char words[COLLAPSE_TEXT_MAX];
+
+	watch->finding[0] = watch->words[0] = '\0';
+	if (!collapse_current(watch->collapse, &finding)) {
+		watch->told_ms = 0;
+		return;
+	}
+	now = until(&finding, t_ms);
+	collapse_print(&now, words);
+	text_copy(watch->finding, sizeof(watch->finding), collapse_kind_name(now.kind));
+	(void)snprintf(watch->words, sizeof(watch->words), "%s: %s", collapse_kind_name(now.kind), words);
+	if (t_ms - watch->told_ms < TELL_AGAIN_MS)
+		return;
+	watch->told_ms = t_ms;
+	finding_store(drive, &finding, t_ms);
+}
+
+static void steady_tell(struct drive *drive, enum steady_turn turn)
+{
+	struct steady_answer answer;
+
+	if (turn == STEADY_STAYS)
+		return;
+	steady_get(drive->judge.steady, &answer);
+	if (turn == STEADY_LOSES) {
+		drive_event(drive, "steady-lost", EVENT_WARNING, "no longer steady: %s", answer.why_not);
+		return;
+	}
+	drive_event(drive, "steady", EVENT_INFO,
+		"settled: %.1f extents written, the last 5 rounds of %.0f min range over %.1f %% and drift "
+		"by %.1f %% "
+		"of their mean",
+		answer.extents, answer.settle.round_s / 60, answer.settle.range_pct, answer.settle.drift_pct);
+}
+
+void drive_judge(struct drive *drive)
+{
+	const struct sample *sample = &drive->sample;
+	struct collapse_answer answer = { 0 };
+
+	if (!drive->judge.collapse && collapse_begin(drive) < 0)
+		return;
+	steady_tell(drive, steady_step(drive, sample));
+	collapse_step(drive, sample, &answer);
+	for (unsigned i = 0; i < answer.count; i++)
+		turn_tell(drive, &answer.turns[i], sample->t_ms);
+	current_tell(drive, sample->t_ms);
+}
+
+/* The samples tell the same again; the events are in the journal already. */
+static int replay(const struct sample *sample, void *arg)
+{
+	struct drive *drive = arg;
+	struct collapse_answer ignored = { 0 };
+
+	(void)steady_step(drive, sample);
+	collapse_step(drive, sample, &ignored);
+	return 0;
+}
+
+void drive_recall_judge(struct drive *drive, struct journal *journal)
+{
+	watch_reset(&drive->judge);
+	if (collapse_begin(drive) < 0)
+		return;
+	(void)journal_each_sample(journal, drive->run.id, INT64_MIN, INT64_MAX, false, replay, drive);
+	if (drive->last_sample_ms != INT64_MIN)
+		current_tell(drive, drive->last_sample_ms);
+}
+
+/* What is open at the end of the run ends with it. */
+void drive_end_judge(struct drive *drive)
+{
+	struct collapse_finding finding;
+
+	if (drive->judge.collapse && collapse_current(drive->judge.collapse, &finding) &&
+		drive->last_sample_ms != INT64_MIN) {
+		finding.to_ms = drive->last_sample_ms;
+		finding_store(drive, &finding, finding.to_ms);
+	}
+	watch_reset(&drive->judge);
+}
+
+void drive_put_judge(const struct drive *drive, struct drive_status *status)
+{
+	const struct judge_watch *watch = &drive->judge;
+	struct steady_answer answer;
+
+	status->settled_ms = INT64_MIN;
+	text_copy(status->finding, sizeof(status->finding), watch->finding);
+	status->baseline_bytes_per_s = watch->collapse ? collapse_baseline(watch->collapse) : NAN;
+	if (!watch->steady)
+		return;
+	steady_get(watch->steady, &answer);
+	if (answer.reached)
+		status->settled_ms = answer.window_from_ms;
+	text_copy(status->why_not_settled, sizeof(status->why_not_settled), answer.why_not);
+}

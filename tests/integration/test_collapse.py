@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Throughput that collapses while the service runs: one event, raised at the third bad sample, kept over a kill, and
+closed when the drive has recovered; beside it what the run says of its steady state."""
+
+import contextlib
+import os
+import pathlib
+import time
+
+from harness import MIB, Service, Skip, loop_filesystem, main, wait_for, work_folder
+
+BLKIO = pathlib.Path("/sys/fs/cgroup/blkio")
+FAST, SLOW = 1500, 50  # requests a second
+TOP = 'alerts { collapse-for = "3s" stall-after = "8s" }'
+
+
+class Throttle:
+    """The kernel's own limit for what one device does for the service."""
+
+    def __init__(self, device):
+        """Each has a group of its own."""
+        self.file = "blkio.throttle.write_iops_device"
+        if os.geteuid() != 0 or not (BLKIO / "cgroup.procs").exists():
+            raise Skip("no blkio controller of cgroup v1")
+        number = os.stat(device).st_rdev
+        self.name = f"{os.major(number)}:{os.minor(number)}"
+        self.group = BLKIO / f"drivesoak-collapse-{os.getpid()}-{pathlib.Path(device).name}"
+        self.group.mkdir()
+        if not (self.group / self.file).exists():
+            self.group.rmdir()
+            raise Skip(f"the blkio controller has no {self.file}")
+
+    def take(self, service):
+        (self.group / "cgroup.procs").write_text(str(service.process.pid))
+
+    def set(self, iops):
+        (self.group / self.file).write_text(f"{self.name} {iops}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        wait_for(lambda: not (self.group / "cgroup.procs").read_text(), 20, "the group to empty")
+        self.group.rmdir()
+
+
+@contextlib.contextmanager
+def soaking_slowly(**keys):
+    """(service, throttle): a drive that does FAST requests a second."""
+    with work_folder() as folder, loop_filesystem(folder, 512 * MIB) as (mount, device), Throttle(device) as throttle:
+        with Service(folder, mount, top=TOP, threads=2, queue_depth=32, **keys) as service:
+            service.start()
+            service.wait_phase("soak")
+            throttle.take(service)
+            throttle.set(FAST)
+            yield service, throttle
+
+
+def wait_baseline(service):
+    """After 60 samples that count."""
+    service.wait_drive(lambda d: d["baseline_bytes_per_s"], 180, "a baseline")
+
+
+def falls(service):
+    kinds = ("collapse", "stall", "cliff", "periodic", "level-shift")
+    return [event for event in reversed(service.events()) if event["kind"] in kinds]
+
+
+def first_slow(service):
+    """When the first whole sample below half of FAST ended; the samples after FAST was set."""
+    soak = [s for s in service.samples() if s["phase"] == "soak" and s["state"] in ("measured", "zero")]
+    return next(s["t_s"] for s in soak[10:] if s["write_ios"] / s["elapsed_s"] < FAST / 2 and "partial" not in s["flags"])
+
+
+def check_collapse(service, throttle):
+    """One event from its third bad sample to its end, also over a kill."""
+    baseline = service.drive()["baseline_bytes_per_s"] / 16384
+    assert 0.8 * FAST < baseline < 1.2 * FAST, baseline
+    assert falls(service) == [], falls(service)
+    throttle.set(SLOW)
+    event = wait_for(lambda: next(iter(falls(service)), None), 20, "the collapse")
+    told_s = time.time()
+    slow_s = first_slow(service)
+    assert event["kind"] == "collapse" and event["severity"] == "critical", event
+    assert event["until_s"] is None and event["run"] == service.run_id(), event
+    # The sample before the first whole slow one may have been slow in part.
+    assert slow_s - 2 <= event["t_s"] <= slow_s, (event, slow_s)
+    # Three samples of a second, a tick, and what the journal and this look take.
+    assert told_s - slow_s < 3 + 5, (told_s, slow_s)
+    drive = service.wait_drive(lambda d: d["reason"], 5, "the reason")
+    assert drive["reason"].startswith("collapse: ") and "of the baseline of" in drive["reason"], drive
+    assert drive["state"] == "running" and drive["percent_of_baseline"] < 50, drive
+    assert abs(drive["baseline_bytes_per_s"] / 16384 - baseline) < 0.05 * baseline, drive
+    service.kill()
+    service.start()
+    service.wait_drive(lambda d: d["state"] == "running" and d["last_sample_s"], 30, "the run to go on")
+    throttle.take(service)
+    drive = service.wait_drive(lambda d: d["reason"], 10, "the reason after the kill")
+    assert drive["reason"].startswith("collapse: "), drive
+    assert [e["t_s"] for e in falls(service)] == [event["t_s"]], falls(service)
+    throttle.set(FAST)
+    fast_s = time.time()
+    over = wait_for(lambda: falls(service)[0]["until_s"] and falls(service), 60, "the end")
+    assert len(over) == 1 and over[0]["t_s"] == event["t_s"] and over[0]["kind"] == "collapse", over
+    assert abs(over[0]["until_s"] - fast_s) < 6, (over, fast_s)
+    service.wait_drive(lambda d: not d["reason"], 10, "the reason to go")
+    summary = service.runs()[0]["summary"]
+    assert summary["collapses_per_h"] > 0 and summary["window"]["settled"], summary
+    assert any("1 collapse of throughput" in reason for reason in summary["verdict_reasons"]), summary
+    assert summary["verdict"] == "FAIL", summary  # a tenth of this short window was spent far below its median
+    service.stop()
+
+
+def check_cliff(service, throttle):
+    """Before a run has settled a lasting fall is no alert."""
+    drive = service.drive()
+    assert drive["settled_s"] is None and "of 5 rounds measured" in drive["why_not_settled"], drive
+    throttle.set(FAST // 5)
+    event = wait_for(lambda: next(iter(falls(service)), None), 20, "the cliff")
+    assert event["kind"] == "cliff" and event["severity"] == "info", event
+    summary = service.runs()[0]["summary"]
+    assert summary["verdict"] == "NO VERDICT" and not summary["steady"]["reached"], summary
+    assert any("of 5 rounds measured" in reason for reason in summary["verdict_reasons"]), summary
+    assert summary["collapses_per_h"] == 0, summary
+    service.stop()
+
+
+def test_a_collapse_is_told_once_and_a_cliff_is_none():
+    # Beside each other: the wait for a baseline is a minute.
+    with soaking_slowly(settle_rule="off") as settled, soaking_slowly() as fresh:
+        wait_baseline(settled[0])
+        check_collapse(*settled)
+        wait_baseline(fresh[0])
+        check_cliff(*fresh)
+
+
+if __name__ == "__main__":
+    main(globals())
