@@ -258,7 +258,7 @@ static void resume_ask(struct drive *drive, struct journal *journal)
 		false, recall_sample, drive);
 	drive_recall_judge(drive, journal);
 	drive_recall_health(drive, journal);
-	drive_recall_troubles(drive, journal);
+	drive_recall_cause(drive, journal);
 	drive->is_resumed = true;
 	open_ask(drive);
 }

@@ -82,20 +82,34 @@ void drive_forget_cause(struct drive *drive)
 	*drive->cause = (struct cause_watch){ .log = log };
 }
 
-/* The newest event that has the sums. */
+struct recall {
+	struct cause_watch *watch;
+	bool has_sums;
+};
+
+/* The newest event with the sums, and whatever fall has a cause: events come newest first. */
 static int recall_event(const struct event_record *event, void *arg)
 {
-	struct cause_watch *watch = arg;
+	struct recall *recall = arg;
+	struct cause_answer answer;
+	long long detected_ms;
 
-	if (strcmp(event->kind, "error") != 0 || !troubles_parse(event->text, &watch->troubles.sum))
-		return 0;
-	watch->told = watch->troubles.sum;
-	return 1;
+	if (!recall->has_sums && strcmp(event->kind, "error") == 0 &&
+		troubles_parse(event->text, &recall->watch->troubles.sum)) {
+		recall->watch->told = recall->watch->troubles.sum;
+		recall->has_sums = true;
+	}
+	if (sscanf(event->key, "fall-%lld", &detected_ms) == 1 &&
+		cause_parse(event->cause, event->evidence, &answer) == 0)
+		causelog_recall(recall->watch->log, detected_ms, &answer);
+	return 0;
 }
 
-void drive_recall_troubles(struct drive *drive, struct journal *journal)
+void drive_recall_cause(struct drive *drive, struct journal *journal)
 {
-	(void)journal_each_event(journal, drive->run.id, SIZE_MAX, recall_event, drive->cause);
+	struct recall recall = { .watch = drive->cause };
+
+	(void)journal_each_event(journal, drive->run.id, SIZE_MAX, recall_event, &recall);
 }
 
 void drive_get_troubles(const struct drive *drive, struct troubles *out)
@@ -244,7 +258,8 @@ void drive_note_cause_sample(struct drive *drive)
 	kept.bytes = known_sum(sample->write_bytes, sample->read_bytes);
 	kept.errors = sample->errors;
 	kept.stall_ns = sample->stall_ns;
-	kept.host_measures = drive->host.measures;
+	/* Of a sample that was not judged they are those of one before. */
+	kept.host_measures = sample->flags & SAMPLE_FLAG_HOST_LIMIT ? drive->host.measures : 0;
 	kept.run_delay_share = sample->run_delay_share;
 	kept.steal_share = sample->steal_share;
 	kept.throttled_share = share_of(sample->throttled_ns, kept.elapsed_ns);
@@ -342,4 +357,12 @@ void drive_find_cause(struct drive *drive, const struct collapse_finding *findin
 	/* Since the tick the counters of the last sample may have come. */
 	take_counters(drive);
 	causelog_find(drive->cause->log, finding, &context, out);
+}
+
+void drive_put_cause(struct drive *drive, const struct collapse_finding *finding, struct event_record *event)
+{
+	struct cause_answer answer;
+
+	drive_find_cause(drive, finding, &answer);
+	cause_print(&answer, event->cause, sizeof(event->cause), event->evidence, sizeof(event->evidence));
 }

@@ -111,8 +111,8 @@ static struct collapse_finding until(const struct collapse_finding *finding, int
 	return now;
 }
 
-static void event_of(const struct drive *drive, const struct collapse_finding *finding, int64_t t_ms,
-	struct event_record *out)
+static void event_of(
+	struct drive *drive, const struct collapse_finding *finding, int64_t t_ms, struct event_record *out)
 {
 	const struct collapse_finding now = until(finding, t_ms);
 	char words[COLLAPSE_TEXT_MAX];
@@ -129,6 +129,7 @@ static void event_of(const struct drive *drive, const struct collapse_finding *f
 	text_copy(out->run, sizeof(out->run), drive->run.id);
 	text_copy(out->text, sizeof(out->text), words);
 	key_make(finding, out->key, sizeof(out->key));
+	drive_put_cause(drive, finding, out);
 }
 
 static void finding_store(struct drive *drive, const struct collapse_finding *finding, int64_t t_ms)

@@ -294,8 +294,8 @@ int soak_open_evidence(struct soak *soak, void (*wake)(void *arg));
 void drive_begin_cause(struct drive *drive);
 /* A new run: nothing was seen yet. */
 void drive_forget_cause(struct drive *drive);
-/* The service was started again: what the run's events tell. */
-void drive_recall_troubles(struct drive *drive, struct journal *journal);
+/* The service was started again: the troubles and the causes that the run's events tell. */
+void drive_recall_cause(struct drive *drive, struct journal *journal);
 void drive_settle_troubles(struct drive *drive);			  /* the service ends */
 void drive_get_troubles(const struct drive *drive, struct troubles *out); /* of the run so far */
 /* Keep the sample that a tick has just ended, and a reading of health. */
@@ -307,6 +307,8 @@ void soak_ask_evidence(struct soak *soak, int64_t t_ms);
 void soak_take_lines(struct soak *soak);
 /* Why the drive fell as @finding says, as far as is known now: ask again while it lasts and when it is over. */
 void drive_find_cause(struct drive *drive, const struct collapse_finding *finding, struct cause_answer *out);
+/* The same into the event that tells the finding: the word, and its rank with the sentence. */
+void drive_put_cause(struct drive *drive, const struct collapse_finding *finding, struct event_record *event);
 
 /* Flush the drive; @fill_done_bytes of the fill are then durable. */
 void drive_flush(struct drive *drive, uint64_t fill_done_bytes);

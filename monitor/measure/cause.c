@@ -2,11 +2,14 @@
 /* The order of the causes, and what the files beside this one need of the record. */
 #include "measure/cause_private.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "base/units.h"
 
 static const char *const names[CAUSE_COUNT] = {
@@ -50,6 +53,40 @@ const char *cause_name(enum cause cause)
 const char *cause_rank_name(enum cause_rank rank)
 {
 	return rank < CAUSE_RANK_COUNT ? rank_names[rank] : rank_names[CAUSE_INFERRED];
+}
+
+void cause_print(const struct cause_answer *answer, char *cause, size_t cause_size, char *evidence,
+	size_t evidence_size)
+{
+	text_copy(cause, cause_size, cause_name(answer->cause));
+	if (answer->cause == CAUSE_UNKNOWN)
+		text_copy(evidence, evidence_size, answer->evidence);
+	else
+		(void)snprintf(
+			evidence, evidence_size, "%s: %s", cause_rank_name(answer->rank), answer->evidence);
+}
+
+int cause_parse(const char *cause, const char *evidence, struct cause_answer *out)
+{
+	struct cause_answer answer = { .cause = CAUSE_COUNT, .rank = CAUSE_INFERRED };
+
+	for (unsigned i = 0; i < CAUSE_COUNT; i++)
+		if (strcmp(cause, names[i]) == 0)
+			answer.cause = (enum cause)i;
+	for (unsigned i = 0; i < CAUSE_RANK_COUNT && answer.cause != CAUSE_UNKNOWN; i++) {
+		size_t length = strlen(rank_names[i]);
+
+		if (strncmp(evidence, rank_names[i], length) != 0 || strncmp(evidence + length, ": ", 2) != 0)
+			continue;
+		answer.rank = (enum cause_rank)i;
+		text_copy(answer.evidence, sizeof(answer.evidence), evidence + length + 2);
+	}
+	if (answer.cause == CAUSE_UNKNOWN)
+		text_copy(answer.evidence, sizeof(answer.evidence), evidence);
+	if (answer.cause == CAUSE_COUNT || !answer.evidence[0])
+		return -EINVAL;
+	*out = answer;
+	return 0;
 }
 
 void cause_sample_init(struct cause_sample *sample)

@@ -15,6 +15,7 @@
 #define DRIVESOAK_CAUSE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "measure/collapse.h"
@@ -131,6 +132,11 @@ void cause_decide(const struct cause_input *input, struct cause_answer *out);
 
 const char *cause_name(enum cause cause); /* "reset", "shared-path", "unknown" */
 const char *cause_rank_name(enum cause_rank rank);
+/* As an event has them: the word, and "measured: ..."; the sentence alone of unknown. And back: 0, or -EINVAL for what is
+ * no such pair, *@out then as it was. */
+void cause_print(const struct cause_answer *answer, char *cause, size_t cause_size, char *evidence,
+	size_t evidence_size);
+int cause_parse(const char *cause, const char *evidence, struct cause_answer *out);
 
 void cause_sample_init(struct cause_sample *sample);
 void cause_reading_init(struct cause_reading *reading);

@@ -27,7 +27,7 @@ struct causelog {
 	bool is_idle;
 	uint64_t since_idle_bytes, idle_ns;
 	struct {
-		uint64_t finding; /* 0: free */
+		int64_t detected_ms; /* 0: free */
 		struct cause_answer answer;
 	} answers[ANSWERS_MAX];
 	unsigned next_answer;
@@ -167,15 +167,20 @@ const struct evidence_counters *causelog_get_counters(const struct causelog *log
 	return NULL;
 }
 
-static struct cause_answer *answer_of(struct causelog *log, uint64_t finding)
+static struct cause_answer *answer_of(struct causelog *log, int64_t detected_ms)
 {
 	for (unsigned i = 0; i < ANSWERS_MAX; i++)
-		if (log->answers[i].finding == finding)
+		if (log->answers[i].detected_ms == detected_ms)
 			return &log->answers[i].answer;
 	log->next_answer = (log->next_answer + 1) % ANSWERS_MAX;
-	log->answers[log->next_answer].finding = finding;
+	log->answers[log->next_answer].detected_ms = detected_ms;
 	log->answers[log->next_answer].answer = (struct cause_answer){ .cause = CAUSE_UNKNOWN };
 	return &log->answers[log->next_answer].answer;
+}
+
+void causelog_recall(struct causelog *log, int64_t detected_ms, const struct cause_answer *answer)
+{
+	*answer_of(log, detected_ms) = *answer;
 }
 
 /* Of a fall that began before the record only what was found then is worth anything. */
@@ -204,7 +209,7 @@ void causelog_find(struct causelog *log, const struct collapse_finding *finding,
 		.is_log_heard = context->is_log_heard,
 		.capacity_bytes = context->capacity_bytes,
 	};
-	struct cause_answer *kept = answer_of(log, finding->id);
+	struct cause_answer *kept = answer_of(log, finding->detected_ms);
 
 	for (unsigned i = 0; i < log->line_count; i++)
 		log->views[i] = (struct cause_line){ log->lines[i].t_ms, log->lines[i].word,

@@ -42,5 +42,7 @@ struct causelog_context {
 };
 void causelog_find(struct causelog *log, const struct collapse_finding *finding,
 	const struct causelog_context *context, struct cause_answer *out);
+/* What was found of a fall before the service was started again; falls are known by when they were detected. */
+void causelog_recall(struct causelog *log, int64_t detected_ms, const struct cause_answer *answer);
 
 #endif

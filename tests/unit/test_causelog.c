@@ -3,6 +3,7 @@
  * no more; and the troubles of a run, counted by incident. */
 #include "unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,14 +71,64 @@ static void test_an_answer_outlives_the_record(void **state)
 	causelog_find(log, &r.finding, &alone, &answer);
 	assert_int_equal(answer.cause, CAUSE_RESET);
 	/* Of another fall nothing is known, nor of any in the next run. */
-	r.finding.id = 2;
+	r.finding.detected_ms++;
 	causelog_find(log, &r.finding, &alone, &answer);
 	assert_int_equal(answer.cause, CAUSE_UNKNOWN);
 	causelog_clear(log);
-	r.finding.id = 1;
+	r.finding.detected_ms--;
 	causelog_find(log, &r.finding, &alone, &answer);
 	assert_int_equal(answer.cause, CAUSE_UNKNOWN);
 	causelog_free(log);
+}
+
+/* After a restart the journal has what was found before. */
+static void test_an_answer_is_recalled(void **state)
+{
+	static struct record r;
+	struct causelog *log = log_new();
+	struct cause_answer answer,
+		before = { .cause = CAUSE_RESET, .rank = CAUSE_MEASURED, .evidence = "ata3: x" };
+	char cause[32], evidence[CAUSE_TEXT_MAX];
+
+	(void)state;
+	record_init(&r, false);
+	cause_print(&before, cause, sizeof(cause), evidence, sizeof(evidence));
+	assert_string_equal(cause, "reset");
+	assert_string_equal(evidence, "measured: ata3: x");
+	assert_int_equal(cause_parse(cause, evidence, &answer), 0);
+	causelog_recall(log, r.finding.detected_ms, &answer);
+	add_all(log, &r, BEFORE + 10, SAMPLES);
+	causelog_find(log, &r.finding, &alone, &answer);
+	assert_int_equal(answer.cause, CAUSE_RESET);
+	assert_int_equal(answer.rank, CAUSE_MEASURED);
+	assert_string_equal(answer.evidence, "ata3: x");
+	/* What is in the record is looked at again. */
+	causelog_clear(log);
+	causelog_recall(log, r.finding.detected_ms, &before);
+	add_all(log, &r, 0, SAMPLES);
+	causelog_find(log, &r.finding, &alone, &answer);
+	assert_int_equal(answer.cause, CAUSE_UNKNOWN);
+	causelog_free(log);
+}
+
+static void test_causes_as_events_have_them(void **state)
+{
+	struct cause_answer answer = { .cause = CAUSE_UNKNOWN, .evidence = "nothing speaks" },
+			    back = { .cause = CAUSE_HOST };
+	char cause[32], evidence[CAUSE_TEXT_MAX];
+
+	(void)state;
+	cause_print(&answer, cause, sizeof(cause), evidence, sizeof(evidence));
+	assert_string_equal(cause, "unknown");
+	assert_string_equal(evidence, "nothing speaks");
+	assert_int_equal(cause_parse("", "measured: x", &back), -EINVAL);
+	assert_int_equal(cause_parse("resets", "measured: x", &back), -EINVAL);
+	assert_int_equal(cause_parse("reset", "x", &back), -EINVAL);
+	assert_int_equal(cause_parse("reset", "", &back), -EINVAL);
+	assert_int_equal(back.cause, CAUSE_HOST);
+	assert_int_equal(cause_parse(cause, evidence, &back), 0);
+	assert_int_equal(back.cause, CAUSE_UNKNOWN);
+	assert_string_equal(back.evidence, "nothing speaks");
 }
 
 /* A sign that turns out not to last is taken back while the beginning is there to be looked at. */
@@ -287,6 +338,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_cause_that_comes_late_is_found),
 		cmocka_unit_test(test_an_answer_outlives_the_record),
+		cmocka_unit_test(test_an_answer_is_recalled),
+		cmocka_unit_test(test_causes_as_events_have_them),
 		cmocka_unit_test(test_an_answer_is_taken_back),
 		cmocka_unit_test(test_counters_belong_to_their_sample),
 		cmocka_unit_test(test_rest_is_known_once_it_was_seen),
