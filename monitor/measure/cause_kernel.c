@@ -22,12 +22,12 @@ static bool has_state(const struct cause_sample *sample)
 	return sample->state == SAMPLE_MEASURED || sample->state == SAMPLE_ZERO;
 }
 
-/* Nothing completed from the beginning until @t_ms. */
+/* Nothing completed from the beginning until @t_ms; its first sample may have some of the time before. */
 static bool stood_still_until(const struct cause_view *view, int64_t t_ms)
 {
 	const double most = view->in->finding->baseline_bytes_per_s * STOOD_STILL_SHARE;
 
-	for (unsigned i = view->onset; i < view->in->sample_count; i++) {
+	for (unsigned i = view->onset + 1; i < view->in->sample_count; i++) {
 		const struct cause_sample *sample = &view->in->samples[i];
 
 		if (sample->t_ms > t_ms)

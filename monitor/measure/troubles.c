@@ -12,6 +12,8 @@
 	"%" SCNu64 " resets (%" SCNu64 " with a bad link or host), %" SCNu64 " link events, %" SCNu64        \
 	" PCIe errors"
 
+#define DIGITS "0123456789"
+
 static bool is_recent(bool has_one, int64_t then_ms, int64_t now_ms)
 {
 	return has_one && now_ms - then_ms <= TROUBLES_INCIDENT_MS;
@@ -143,7 +145,7 @@ void troubles_print(const struct troubles *sum, char *text)
 /* Words of the kernel come before it, and may hold anything. */
 bool troubles_parse(const char *text, struct troubles *out)
 {
-	for (const char *at = text; at; at = strpbrk(at + 1, "0123456789")) {
+	for (const char *at = strpbrk(text, DIGITS); at; at = strpbrk(at + 1, DIGITS)) {
 		struct troubles sum;
 		char again[TROUBLES_TEXT_MAX];
 

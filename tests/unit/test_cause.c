@@ -18,7 +18,8 @@ static void put_reset(struct record *r)
 
 static void put_late_timeout(struct record *r)
 {
-	for (unsigned i = BEFORE; i < BEFORE + 4; i++)
+	record_rate(r, BEFORE, 0.4);
+	for (unsigned i = BEFORE + 1; i < BEFORE + 4; i++)
 		record_rate(r, i, 0);
 	record_line(r, 31, KERNELLINE_TIMEOUT, "nvme nvme0: I/O 12 QID 3 timeout, aborting");
 }
