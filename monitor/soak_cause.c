@@ -87,7 +87,7 @@ struct recall {
 	bool has_sums;
 };
 
-/* The newest event with the sums, and whatever fall has a cause: events come newest first. */
+/* The newest event with the sums, and what was found of a fall that lasts: events come newest first. */
 static int recall_event(const struct event_record *event, void *arg)
 {
 	struct recall *recall = arg;
@@ -99,7 +99,7 @@ static int recall_event(const struct event_record *event, void *arg)
 		recall->watch->told = recall->watch->troubles.sum;
 		recall->has_sums = true;
 	}
-	if (sscanf(event->key, "fall-%lld", &detected_ms) == 1 &&
+	if (event->until_ms == INT64_MIN && sscanf(event->key, "fall-%lld", &detected_ms) == 1 &&
 		cause_parse(event->cause, event->evidence, &answer) == 0)
 		causelog_recall(recall->watch->log, detected_ms, &answer);
 	return 0;
@@ -190,15 +190,25 @@ static void take_line(struct drive *drive, const struct evidence_line *line, uin
 		complain(drive, t_ms, kind, line->line.text);
 }
 
+static void lines_take(struct drive *drive)
+{
+	struct evidence_line line;
+	uint64_t lost;
+
+	while (evidence_next_line(drive->soak->evidence, (unsigned)drive->index, &line, &lost))
+		take_line(drive, &line, lost);
+}
+
 void soak_take_lines(struct soak *soak)
 {
-	for (size_t i = 0; i < soak->drive_count; i++) {
-		struct evidence_line line;
-		uint64_t lost;
+	for (size_t i = 0; i < soak->drive_count; i++)
+		lines_take(&soak->drives[i]);
+}
 
-		while (evidence_next_line(soak->evidence, (unsigned)i, &line, &lost))
-			take_line(&soak->drives[i], &line, lost);
-	}
+void drive_leave_cause(struct drive *drive)
+{
+	lines_take(drive);
+	evidence_watch(drive->soak->evidence, (unsigned)drive->index, NULL, 0);
 }
 
 /* --- the record --- */

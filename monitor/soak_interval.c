@@ -352,6 +352,7 @@ static void run_end(struct drive *drive)
 		drive_end_health(drive);
 	if (drive->is_open)
 		drive_verb(drive, KEEPER_CLOSE);
+	drive_leave_cause(drive);
 	if (drive->purges)
 		drive_verb(drive, KEEPER_PURGE);
 	drive->is_open = drive->is_absent = drive->is_resumed = false;

@@ -292,6 +292,8 @@ void drive_close_cause(struct drive *drive);
 int soak_open_evidence(struct soak *soak, void (*wake)(void *arg));
 /* The target is open: its disks are known. */
 void drive_begin_cause(struct drive *drive);
+/* The drive is gone: another may take its names. */
+void drive_leave_cause(struct drive *drive);
 /* A new run: nothing was seen yet. */
 void drive_forget_cause(struct drive *drive);
 /* The service was started again: the troubles and the causes that the run's events tell. */
