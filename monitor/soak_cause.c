@@ -267,7 +267,6 @@ void drive_note_cause_sample(struct drive *drive)
 	kept.flags = sample->flags;
 	kept.bytes = known_sum(sample->write_bytes, sample->read_bytes);
 	kept.errors = sample->errors;
-	kept.stall_ns = sample->stall_ns;
 	/* Of a sample that was not judged they are those of one before. */
 	kept.host_measures = sample->flags & SAMPLE_FLAG_HOST_LIMIT ? drive->host.measures : 0;
 	kept.run_delay_share = sample->run_delay_share;
@@ -301,9 +300,9 @@ static uint64_t self_test_of(const struct reading *reading)
 	return page->bytes[363] >> 4 == 15;
 }
 
-void drive_note_cause_reading(struct drive *drive, const struct reading *reading, uint64_t took_ns)
+void drive_note_cause_reading(struct drive *drive, const struct reading *reading)
 {
-	struct cause_reading kept = {
+	const struct cause_reading kept = {
 		.t_ms = drive_now_ms(drive),
 		.temp_c = reading_get_double(reading, READING_TEMP_C),
 		.warning_temp_c = reading_get_double(reading, READING_WARNING_TEMP_C),
@@ -317,13 +316,11 @@ void drive_note_cause_reading(struct drive *drive, const struct reading *reading
 		.throttle_level = count_of(reading, READING_THROTTLE_LEVEL),
 		.throttle_events = count_of(reading, READING_THROTTLE_EVENTS),
 		.crc_errors = count_of(reading, READING_CRC_ERRORS),
-		.media_errors = count_of(reading, READING_MEDIA_ERRORS),
 		.self_test = self_test_of(reading),
 		.host_written_bytes = count_of(reading, READING_HOST_WRITTEN_BYTES),
 		.media_written_bytes = count_of(reading, READING_MEDIA_WRITTEN_BYTES),
 	};
 
-	kept.from_ms = kept.t_ms - (int64_t)(took_ns / NS_PER_MS);
 	causelog_add_reading(drive->cause->log, &kept);
 }
 

@@ -425,7 +425,7 @@ static void take(struct drive *drive, const struct prober_answer *answer)
 	note_growth(drive, answer->reading);
 	keep(drive, answer);
 	remember(drive, answer->reading);
-	drive_note_cause_reading(drive, answer->reading, answer->took_ns);
+	drive_note_cause_reading(drive, answer->reading);
 	keep_limits(drive, answer->reading);
 }
 

@@ -302,7 +302,7 @@ void drive_settle_troubles(struct drive *drive);			  /* the service ends */
 void drive_get_troubles(const struct drive *drive, struct troubles *out); /* of the run so far */
 /* Keep the sample that a tick has just ended, and a reading of health. */
 void drive_note_cause_sample(struct drive *drive);
-void drive_note_cause_reading(struct drive *drive, const struct reading *reading, uint64_t took_ns);
+void drive_note_cause_reading(struct drive *drive, const struct reading *reading);
 /* At a tick, after the samples: counters that belong to the samples of @t_ms. */
 void soak_ask_evidence(struct soak *soak, int64_t t_ms);
 /* The kernel may have said something. */

@@ -95,12 +95,12 @@ void cause_sample_init(struct cause_sample *sample)
 		.state = SAMPLE_DOWN,
 		.bytes = SAMPLE_UNKNOWN,
 		.errors = SAMPLE_UNKNOWN,
-		.stall_ns = SAMPLE_UNKNOWN,
 		.run_delay_share = NAN,
 		.steal_share = NAN,
 		.throttled_share = NAN,
 		.in_flight_share = NAN,
 		.cpu_pressure = NAN,
+		.io_pressure = NAN,
 		.foreign_bytes = NAN,
 		.foreign_discards = NAN,
 		.since_idle_bytes = SAMPLE_UNKNOWN,
@@ -124,7 +124,6 @@ void cause_reading_init(struct cause_reading *reading)
 		.thermal2_s = CAUSE_UNKNOWN_COUNT,
 		.throttle_level = CAUSE_UNKNOWN_COUNT,
 		.throttle_events = CAUSE_UNKNOWN_COUNT,
-		.media_errors = CAUSE_UNKNOWN_COUNT,
 		.crc_errors = CAUSE_UNKNOWN_COUNT,
 		.self_test = CAUSE_UNKNOWN_COUNT,
 		.host_written_bytes = CAUSE_UNKNOWN_COUNT,
@@ -230,26 +229,44 @@ static double temp_near(const struct cause_view *view)
 	return temp_c;
 }
 
+/* Add a part to the sentence. */
+__attribute__((format(printf, 2, 3))) static void also(struct cause_answer *out, const char *format, ...)
+{
+	const size_t used = strlen(out->evidence);
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(out->evidence + used, sizeof(out->evidence) - used, format, args);
+	va_end(args);
+}
+
+/* What was looked at, as far as it is known. */
 static void say_unknown(const struct cause_view *view, struct cause_answer *out)
 {
 	const struct cause_input *in = view->in;
-	const double waited = in->samples[view->onset].run_delay_share, temp_c = temp_near(view);
-	char temp[48] = "its temperature is not known", busy[48] = "how long our threads waited is not known";
-	char beside[48] = "", clock[CAUSE_CLOCK_MAX];
-	const char *heard = "the kernel's log can't be heard";
+	const struct cause_sample *onset = &in->samples[view->onset];
+	const struct evidence_counters *link = &onset->counters;
+	const double temp_c = temp_near(view);
+	char clock[CAUSE_CLOCK_MAX];
 
-	if (!isnan(temp_c))
-		(void)snprintf(temp, sizeof(temp), "it had %.0f C", temp_c);
-	if (!isnan(waited))
-		(void)snprintf(busy, sizeof(busy), "our threads waited %.0f %% for a CPU", waited * 100);
-	if (in->is_log_heard)
-		heard = lines_near(view) ? "the kernel said nothing of that time" : "the kernel said nothing";
-	if (in->neighbour_count)
-		(void)snprintf(
-			beside, sizeof(beside), "; %u other drives soak beside it", in->neighbour_count);
 	(void)cause_found(out, CAUSE_UNKNOWN, CAUSE_INFERRED,
-		"nothing speaks for a cause when it began at %s: %s; %s; %s%s",
-		cause_clock(view->from_ms, clock), heard, busy, temp, beside);
+		"nothing speaks for a cause when it began at %s: the kernel%s",
+		cause_clock(view->from_ms, clock),
+		!in->is_log_heard  ? "'s log can't be heard"
+		: lines_near(view) ? " said nothing of that time"
+				   : " said nothing");
+	if (!isnan(onset->run_delay_share))
+		also(out, "; our threads waited %.0f %% for a CPU", onset->run_delay_share * 100);
+	if (!isnan(onset->io_pressure))
+		also(out, "; some task of the machine waited for I/O %.0f %% of the time",
+			onset->io_pressure * 100);
+	if (!isnan(temp_c))
+		also(out, "; the drive had %.0f C", temp_c);
+	if (link->link_speed && link->link_speed < link->link_speed_max)
+		also(out, "; its link runs at %u.%u of %u.%u G, as before", link->link_speed / 10,
+			link->link_speed % 10, link->link_speed_max / 10, link->link_speed_max % 10);
+	if (in->neighbour_count)
+		also(out, "; %u other drives soak beside it", in->neighbour_count);
 }
 
 void cause_decide(const struct cause_input *in, struct cause_answer *out)

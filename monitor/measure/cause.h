@@ -59,13 +59,13 @@ struct cause_sample {
 	uint64_t elapsed_ns;
 	enum sample_state state;
 	uint32_t flags; /* of sample.h */
-	uint64_t bytes, errors, stall_ns;
+	uint64_t bytes, errors;
 	uint32_t host_measures;		   /* of hostlimit.h; 0: none spoke */
 	double run_delay_share;		   /* of our threads' time */
 	double steal_share;		   /* of the machine's */
 	double throttled_share;		   /* of the interval, by a CPU quota */
 	double in_flight_share;		   /* of the depth, where the queue is meant to be full */
-	double cpu_pressure;		   /* share of the time in which somebody waited for a CPU */
+	double cpu_pressure, io_pressure;  /* share of the time in which some task waited for it */
 	double foreign_bytes;		   /* read and written on the disk by others */
 	double foreign_discards;	   /* bytes */
 	uint64_t since_idle_bytes;	   /* written since the drive was last left alone */
@@ -76,13 +76,13 @@ struct cause_sample {
 
 /* One reading of the drive's health. */
 struct cause_reading {
-	int64_t from_ms, t_ms; /* asked, answered */
+	int64_t t_ms;
 	double temp_c, warning_temp_c;
 	uint64_t critical_warning;
 	uint64_t warning_temp_minutes, critical_temp_minutes;
 	uint64_t thermal1_count, thermal2_count, thermal1_s, thermal2_s;
 	uint64_t throttle_level, throttle_events; /* events: 8 bits, begins again at 0 */
-	uint64_t media_errors, crc_errors;
+	uint64_t crc_errors;
 	uint64_t self_test; /* 1: one runs */
 	uint64_t host_written_bytes, media_written_bytes;
 };

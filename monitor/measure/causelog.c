@@ -89,7 +89,7 @@ void causelog_add_sample(struct causelog *log, const struct cause_sample *sample
 	idle_note(log, sample);
 	kept->since_idle_bytes = log->was_idle ? log->since_idle_bytes : SAMPLE_UNKNOWN;
 	kept->idle_ns = log->was_idle ? log->idle_ns : SAMPLE_UNKNOWN;
-	kept->cpu_pressure = kept->foreign_bytes = kept->foreign_discards = NAN;
+	kept->cpu_pressure = kept->io_pressure = kept->foreign_bytes = kept->foreign_discards = NAN;
 	evidence_counters_init(&kept->counters);
 }
 
@@ -101,15 +101,19 @@ static double difference(uint64_t before, uint64_t after)
 		       : (double)(after - before);
 }
 
+static double share_of(double us, const struct cause_sample *sample)
+{
+	return sample->elapsed_ns ? us * (double)NS_PER_US / (double)sample->elapsed_ns : NAN;
+}
+
 static void intervals_put(struct cause_sample *sample, const struct cause_sample *before)
 {
 	const struct evidence_counters *was = &before->counters, *is = &sample->counters;
 	double disk = difference(was->read_bytes, is->read_bytes) +
 		      difference(was->write_bytes, is->write_bytes);
 
-	if (sample->elapsed_ns)
-		sample->cpu_pressure = difference(was->cpu_pressure_us, is->cpu_pressure_us) *
-				       (double)NS_PER_US / (double)sample->elapsed_ns;
+	sample->cpu_pressure = share_of(difference(was->cpu_pressure_us, is->cpu_pressure_us), sample);
+	sample->io_pressure = share_of(difference(was->io_pressure_us, is->io_pressure_us), sample);
 	sample->foreign_discards = difference(was->discard_bytes, is->discard_bytes);
 	/* Of several disks copies and stripes are not told apart from what others write. */
 	if (is->disks == 1 && was->disks == 1 && sample->bytes != SAMPLE_UNKNOWN)

@@ -18,7 +18,7 @@ int causelog_new(struct causelog **out);   /* 0 or -ENOMEM */
 void causelog_free(struct causelog *log);  /* NULL is fine */
 void causelog_clear(struct causelog *log); /* another run */
 
-/* In order of time. What it takes from others is filled in here: since_idle_bytes, idle_ns, cpu_pressure, foreign_bytes,
+/* In order of time. What it takes from others is filled in here: since_idle_bytes, idle_ns, cpu_pressure, io_pressure, foreign_bytes,
  * foreign_discards. */
 void causelog_add_sample(struct causelog *log, const struct cause_sample *sample);
 /* @counters->stamp is the t_ms of the sample they belong to; of one that is not there any more they are dropped. */

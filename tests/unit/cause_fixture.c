@@ -7,7 +7,6 @@
 static void sample_known(struct cause_sample *sample)
 {
 	sample->errors = 0;
-	sample->stall_ns = S / 100;
 	sample->run_delay_share = 0.01;
 	sample->steal_share = 0;
 	sample->throttled_share = 0;
@@ -36,9 +35,7 @@ static void sample_known(struct cause_sample *sample)
 
 static void reading_known(struct cause_reading *reading)
 {
-	*reading = (struct cause_reading){
-		.from_ms = reading->from_ms, .t_ms = reading->t_ms, .temp_c = 45, .warning_temp_c = 80
-	};
+	*reading = (struct cause_reading){ .t_ms = reading->t_ms, .temp_c = 45, .warning_temp_c = 80 };
 }
 
 void record_init(struct record *record, bool is_known)
@@ -71,7 +68,6 @@ void record_init(struct record *record, bool is_known)
 
 		cause_reading_init(reading);
 		reading->t_ms = record->samples[i * 6].t_ms - 5000;
-		reading->from_ms = reading->t_ms - 100;
 		if (is_known)
 			reading_known(reading);
 	}

@@ -652,14 +652,20 @@ static void test_what_only_looks_like_a_cause(void **state)
 	(void)state;
 	record_init(&r, true);
 	assert_cause(&r, CAUSE_UNKNOWN, "nothing strange");
-	assert_non_null(strstr(
-		r.answer.evidence, "the kernel said nothing; our threads waited 1 % for a CPU; it had 45 C"));
+	assert_non_null(strstr(r.answer.evidence,
+		"the kernel said nothing; our threads waited 1 % for a CPU; the drive had 45 C"));
 	for (size_t i = 0; i < ARRAY_LEN(misses); i++) {
 		record_init(&r, true);
 		misses[i](&r);
 		(void)snprintf(what, sizeof(what), "near miss %zu", i);
 		assert_cause(&r, CAUSE_UNKNOWN, what);
 	}
+	/* It is told all the same. */
+	record_init(&r, true);
+	for (unsigned i = 0; i < SAMPLES; i++)
+		r.samples[i].counters.link_speed = 80;
+	assert_cause(&r, CAUSE_UNKNOWN, "slow link");
+	assert_non_null(strstr(r.answer.evidence, "its link runs at 8.0 of 16.0 G, as before"));
 }
 
 /* An error in SATA is told after seconds of the kernel's own attempts; a hang of 30 s is told at its end, not more. */

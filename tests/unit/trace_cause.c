@@ -208,8 +208,7 @@ static void readings_make(struct maker *m)
 		struct cause_reading *reading = &m->made->readings[m->made->reading_count++];
 
 		cause_reading_init(reading);
-		reading->from_ms = begin_ms(m, i) + 5000;
-		reading->t_ms = reading->from_ms + (int64_t)between(m, 20, 400);
+		reading->t_ms = begin_ms(m, i) + 5000 + (int64_t)between(m, 20, 400);
 		reading->temp_c = round(base + swing * sin(i * 6.28 / 8640) + between(m, -0.6, 0.6));
 		reading->warning_temp_c = m->habits.has_limit ? 80 : NAN;
 		reading->critical_warning = reading->crc_errors = reading->self_test = 0;
@@ -548,7 +547,6 @@ static void begin_make(struct maker *m, enum trace_profile profile)
 		capacities += (double)made->trace->samples[i].bytes / (double)made->capacity_bytes;
 		sample->capacities = capacities;
 		sample->bytes = made->trace->samples[i].bytes;
-		sample->stall_ns = made->trace->samples[i].stall_ns;
 		if (!made->trace->samples[i].counts)
 			sample->state = SAMPLE_PAUSED;
 	}
