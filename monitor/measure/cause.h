@@ -7,8 +7,8 @@
  * hour did not become slow of it, and a host that is busy later did not make it so. The one sign that may come late is
  * the kernel's word on a command that did not come back: it waits for the command's time (twice where it aborts first),
  * and all that while nothing completes. What may as well be a consequence of a drive that stands still (a health
- * reading or a flush that takes long) counts only where it went on writing, and has been slowed by such before. Where nothing speaks clearly the
- * answer is unknown: a wrong word costs more than none.
+ * reading or a flush that takes long) counts only where it went on writing, and has been slowed by such before. Where
+ * nothing speaks clearly the answer is unknown: a wrong word costs more than none.
  *
  * Of a saw-tooth (COLLAPSE_PERIODIC) the teeth within the record are judged together. */
 #ifndef DRIVESOAK_CAUSE_H
