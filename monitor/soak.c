@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/sysfs.h"
 #include "base/units.h"
+#include "measure/evidence.h"
 
 /* A drive that has not answered by then is hung: what was completed is written and the service ends without it. */
 #define STOP_NS		 (8 * NS_PER_S)
@@ -79,6 +80,7 @@ static int on_wake(sd_event_source *source, int fd, uint32_t events, void *arg)
 	}
 	for (size_t i = 0; i < soak->drive_count; i++)
 		drive_take_health(&soak->drives[i]);
+	soak_take_lines(soak);
 	soak_balance_paths(soak);
 	if (was_refused)
 		end_if_useless(soak);
@@ -187,6 +189,7 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
 		soak->tick_mono_ns = mono_ns;
 		for (size_t i = 0; i < soak->drive_count; i++)
 			drive_tick(&soak->drives[i], &answer);
+		soak_ask_evidence(soak, answer.t_ms);
 		soak_plan_health(soak);
 		soak_judge_paths(soak);
 		soak_balance_paths(soak);
@@ -223,8 +226,10 @@ static int on_signal(sd_event_source *source, const struct signalfd_siginfo *inf
 	log_notice("%s: stopping; runs go on at the next start", strsignal((int)info->ssi_signo));
 	(void)sd_notify(0, "STOPPING=1");
 	soak->is_stopping = true;
-	for (size_t i = 0; i < soak->drive_count; i++)
+	for (size_t i = 0; i < soak->drive_count; i++) {
+		drive_settle_troubles(&soak->drives[i]);
 		drive_stop(&soak->drives[i]);
+	}
 	(void)sd_event_add_time_relative(
 		soak->event, NULL, CLOCK_MONOTONIC, STOP_NS / NS_PER_US, 0, on_give_up, soak);
 	end_if_quiet(soak);
@@ -332,6 +337,8 @@ static int drives_new(struct soak *soak, char *why)
 			rc = keeper_new(&setup, &drive->keeper);
 		if (rc == 0)
 			rc = prober_new(wake, soak, &drive->health.prober);
+		if (rc == 0)
+			rc = drive_open_cause(drive);
 		soak->drive_count = i + 1;
 		if (rc < 0) {
 			(void)snprintf(why, WHY_MAX, "%s: %s", drive->config->name, strerror(-rc));
@@ -387,6 +394,11 @@ int soak_new(const struct soak_options *options, struct soak **out, char *why)
 		if (rc < 0)
 			(void)snprintf(why, WHY_MAX, "alerts: %s", strerror(-rc));
 	}
+	if (rc >= 0) {
+		rc = soak_open_evidence(soak, wake);
+		if (rc < 0)
+			(void)snprintf(why, WHY_MAX, "the thread that hears the kernel: %s", strerror(-rc));
+	}
 	if (rc >= 0)
 		rc = soak_open_control(soak, why);
 	if (rc < 0) {
@@ -428,8 +440,11 @@ bool soak_free(struct soak *soak)
 		else
 			sampler_free(soak->drives[i].sampler);
 		hostload_free(soak->drives[i].hostload);
+		drive_close_cause(&soak->drives[i]);
 		drive_forget_judge(&soak->drives[i]);
 	}
+	if (!evidence_free(soak->evidence, 2 * NS_PER_S))
+		is_clean = false;
 	control_close(soak->control);
 	if (!is_clean)
 		return false;

@@ -49,6 +49,7 @@ void drive_gone(struct drive *drive, const char *why)
 	drive->is_resumed = true;
 	drive->is_partial = true;
 	absent_begin(drive, why);
+	drive_leave_cause(drive);
 	/* Not before the target is closed. */
 	drive->retry_ns = 0;
 	drive_step(drive, &absent);

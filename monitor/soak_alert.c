@@ -95,6 +95,14 @@ static void print_rate(double rate, double baseline, char *text, size_t size)
 		rate / baseline * 100, was);
 }
 
+static void put_finding(
+	struct drive *drive, const struct collapse_finding *finding, struct alert_reading *reading)
+{
+	drive_finding_words(drive, finding, reading->text, sizeof(reading->text));
+	drive_print_cause(drive, finding, reading->cause, sizeof(reading->cause), reading->evidence,
+		sizeof(reading->evidence));
+}
+
 /* Decided by the run's samples, with their own hysteresis. */
 static void feed_finding(
 	struct drive *drive, enum alert_rule rule, enum collapse_kind kind, enum event_severity severity)
@@ -109,7 +117,7 @@ static void feed_finding(
 	reading.value = rate_of(drive);
 	reading.threshold = baseline * drive->soak->options.config->alerts.collapse_below_pct / 100;
 	if (finding)
-		drive_finding_words(drive, finding, reading.text, sizeof(reading.text));
+		put_finding(drive, finding, &reading);
 	else
 		print_rate(reading.value, baseline, reading.text, sizeof(reading.text));
 	drive_alert(drive, &reading);
@@ -135,7 +143,7 @@ static void feed_stall(struct drive *drive)
 	reading.threshold = (double)drive->soak->options.config->alerts.stall_after_ns / (double)NS_PER_S;
 	text_copy(reading.text, sizeof(reading.text), drive->tag);
 	if (finding)
-		drive_finding_words(drive, finding, reading.text, sizeof(reading.text));
+		put_finding(drive, finding, &reading);
 	drive_alert(drive, &reading);
 }
 

@@ -109,6 +109,7 @@ static void course_reset(struct drive *drive)
 	drive->probe = (struct probe_watch){ 0 };
 	drive->sweep = (struct sweep_watch){ 0 };
 	drive->host_watch = (struct hostlimit_watch){ 0 };
+	drive_forget_cause(drive);
 	drive_forget_judge(drive);
 	drive->health = (struct health_watch){ .prober = drive->health.prober,
 		.read_ms = INT64_MIN,
@@ -258,6 +259,7 @@ static void resume_ask(struct drive *drive, struct journal *journal)
 		false, recall_sample, drive);
 	drive_recall_judge(drive, journal);
 	drive_recall_health(drive, journal);
+	drive_recall_cause(drive, journal);
 	drive->is_resumed = true;
 	open_ask(drive);
 }

@@ -332,6 +332,7 @@ static void on_opened(struct drive *drive, const struct keeper_reply *reply)
 			run_phase_name(drive->run.progress.phase));
 	drive_set_status(drive, is_paused ? RUN_PAUSED : RUN_RUNNING, is_paused ? drive->run.reason : "");
 	drive_begin_health(drive);
+	drive_begin_cause(drive);
 	run_go_on(drive, reply);
 	/* After the step: the first interval belongs to the phase that begins now. */
 	if (!drive->is_sampling)

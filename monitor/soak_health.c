@@ -295,6 +295,7 @@ static void take(struct drive *drive, const struct prober_answer *answer)
 	health_note_changes(drive, answer->reading);
 	keep(drive, answer);
 	remember(drive, answer->reading);
+	drive_note_cause_reading(drive, answer->reading);
 	health_keep_limits(drive, answer->reading);
 	health->read_ms = drive_now_ms(drive);
 	health->read_ns = clock_mono_ns();

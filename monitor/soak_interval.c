@@ -315,6 +315,7 @@ void drive_tick(struct drive *drive, const struct tick_answer *answer)
 	if (answer->gap_to_ms != INT64_MIN)
 		drive_put_down_row(drive, drive->last_sample_ms, answer->gap_to_ms);
 	interval_end(drive, answer->t_ms, answer->step_ms ? SAMPLE_FLAG_CLOCK_STEP : 0);
+	drive_note_cause_sample(drive);
 	engine = sampler_get_engine(drive->sampler);
 	if (engine)
 		(void)engine_fill_ended(engine, &fill);
@@ -351,6 +352,7 @@ static void run_end(struct drive *drive)
 		drive_end_health(drive);
 	if (drive->is_open)
 		drive_verb(drive, KEEPER_CLOSE);
+	drive_leave_cause(drive);
 	if (drive->purges)
 		drive_verb(drive, KEEPER_PURGE);
 	drive->is_open = drive->is_absent = drive->is_resumed = false;

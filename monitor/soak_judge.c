@@ -151,8 +151,8 @@ void drive_finding_words(
 	text_copy(text, size, words);
 }
 
-static void event_of(const struct drive *drive, const struct collapse_finding *finding, int64_t t_ms,
-	struct event_record *out)
+static void event_of(
+	struct drive *drive, const struct collapse_finding *finding, int64_t t_ms, struct event_record *out)
 {
 	const struct collapse_finding now = until(finding, t_ms);
 	char words[COLLAPSE_TEXT_MAX];
@@ -169,6 +169,8 @@ static void event_of(const struct drive *drive, const struct collapse_finding *f
 	text_copy(out->run, sizeof(out->run), drive->run.id);
 	text_copy(out->text, sizeof(out->text), words);
 	key_make(finding, out->key, sizeof(out->key));
+	drive_print_cause(
+		drive, finding, out->cause, sizeof(out->cause), out->evidence, sizeof(out->evidence));
 }
 
 static void finding_store(struct drive *drive, const struct collapse_finding *finding, int64_t t_ms)
@@ -251,6 +253,11 @@ static void steady_tell(struct drive *drive, enum steady_turn turn)
 	steady_get(drive->judge.steady, &answer);
 	if (turn == STEADY_LOSES) {
 		drive_event(drive, "steady-lost", EVENT_WARNING, "no longer steady: %s", answer.why_not);
+		return;
+	}
+	if (isnan(answer.settle.round_s)) {
+		drive_event(drive, "steady", EVENT_INFO,
+			"settle-rule is off: settled from the start of the soak");
 		return;
 	}
 	drive_event(drive, "steady", EVENT_INFO,

@@ -12,6 +12,7 @@
 #include "control/control.h"
 #include "engine/payload.h"
 #include "keeper.h"
+#include "measure/cause.h"
 #include "measure/collapse.h"
 #include "measure/hostlimit.h"
 #include "measure/hostload.h"
@@ -20,6 +21,7 @@
 #include "measure/steady.h"
 #include "measure/summary.h"
 #include "measure/tick.h"
+#include "measure/troubles.h"
 #include "prober.h"
 #include "run/pathgroup.h"
 #include "run/run.h"
@@ -178,6 +180,7 @@ struct drive {
 	double fill_bytes_per_s;
 	struct hostlimit_answer host; /* of the last sample that was judged */
 	struct hostlimit_watch host_watch;
+	struct cause_watch *cause; /* soak_cause.c */
 
 	uint64_t base_written_bytes, base_errors; /* of earlier starts of the service */
 	int last_error; /* positive errno of the last failed request since the start; 0: none */
@@ -207,6 +210,7 @@ struct soak {
 	struct control_server *control;
 	uint64_t started_boot_ns;
 	sd_event_source *retry_timer;
+	struct evidence *evidence;  /* soak_cause.c; NULL before it is opened */
 	sd_device_monitor *monitor; /* NULL: no udev; the timer looks all the same */
 	struct alert_watch *alert;
 };
@@ -328,6 +332,34 @@ void drive_watch_direct(struct drive *drive);
 void drive_begin_host(struct drive *drive);
 /* Put what the host did into the sample that ends and flag it when the host was its limit. */
 void drive_judge_host(struct drive *drive);
+
+/* soak_cause.c: why throughput falls, and what else the machine says of the drives. */
+int drive_open_cause(struct drive *drive); /* 0 or -ENOMEM */
+void drive_close_cause(struct drive *drive);
+/* After the drives are there; @wake is called from another thread with the soak. 0 or -errno. */
+int soak_open_evidence(struct soak *soak, void (*wake)(void *arg));
+/* The target is open: its disks are known. */
+void drive_begin_cause(struct drive *drive);
+/* The drive is gone: another may take its names. */
+void drive_leave_cause(struct drive *drive);
+/* A new run: nothing was seen yet. */
+void drive_forget_cause(struct drive *drive);
+/* The service was started again: the troubles and the causes that the run's events tell. */
+void drive_recall_cause(struct drive *drive, struct journal *journal);
+void drive_settle_troubles(struct drive *drive);			  /* the service ends */
+void drive_get_troubles(const struct drive *drive, struct troubles *out); /* of the run so far */
+/* Keep the sample that a tick has just ended, and a reading of health. */
+void drive_note_cause_sample(struct drive *drive);
+void drive_note_cause_reading(struct drive *drive, const struct reading *reading);
+/* At a tick, after the samples: counters that belong to the samples of @t_ms. */
+void soak_ask_evidence(struct soak *soak, int64_t t_ms);
+/* The kernel may have said something. */
+void soak_take_lines(struct soak *soak);
+/* Why the drive fell as @finding says, as far as is known now: ask again while it lasts and when it is over. */
+void drive_find_cause(struct drive *drive, const struct collapse_finding *finding, struct cause_answer *out);
+/* The same as events and alerts have it: the word, and its rank with the sentence. */
+void drive_print_cause(struct drive *drive, const struct collapse_finding *finding, char *cause,
+	size_t cause_size, char *evidence, size_t evidence_size);
 
 /* Flush the drive; @fill_done_bytes of the fill are then durable. */
 void drive_flush(struct drive *drive, uint64_t fill_done_bytes);

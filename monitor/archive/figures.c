@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/flat.h"
 #include "measure/collapse.h"
+#include "measure/troubles.h"
 
 #define HOUR_S 3600.0
 
@@ -21,6 +22,8 @@ struct figures {
 	int64_t first_settled_ms;
 	bool has_window;
 	uint64_t io_errors;
+	uint64_t error_events; /* that were looked through for the troubles */
+	struct troubles troubles;
 	int64_t health_ms; /* of the last reading in it; INT64_MIN: none */
 	struct verdict_health health;
 	double waf, percent_used_delta;
@@ -261,6 +264,27 @@ static void put_verify(const struct run_record *run, struct verdict_verify *out)
 	};
 }
 
+/* The newest event that tells the sums of the run has them all. */
+static int take_troubles(const struct event_record *event, void *arg)
+{
+	return troubles_parse(event->text, arg);
+}
+
+static int update_troubles(struct figures *figures)
+{
+	uint64_t events, falls;
+	int rc = journal_count_events(
+		figures->journal, figures->run->id, "error", INT64_MIN, &events, &falls);
+
+	if (rc < 0 || events == figures->error_events)
+		return rc;
+	rc = journal_each_event(
+		figures->journal, figures->run->id, SIZE_MAX, take_troubles, &figures->troubles);
+	if (rc >= 0)
+		figures->error_events = events;
+	return rc < 0 ? rc : 0;
+}
+
 static int update_verdict(struct figures *figures)
 {
 	const struct run_record *run = figures->run;
@@ -281,8 +305,14 @@ static int update_verdict(struct figures *figures)
 	input.is_pre_state_known = strcmp(run->pre_state, "purged") == 0 ||
 				   strcmp(run->pre_state, "trimmed") == 0;
 	input.health = &figures->health;
+	rc = update_troubles(figures);
+	if (rc == 0)
+		rc = count_kind(figures, "absent", INT64_MIN, &input.troubles.losses);
 	input.troubles.io_errors = figures->io_errors;
-	rc = count_kind(figures, "absent", INT64_MIN, &input.troubles.losses);
+	input.troubles.resets = figures->troubles.resets;
+	input.troubles.resets_traced = figures->troubles.resets_traced;
+	input.aer_errors_grown = figures->troubles.aer_errors;
+	input.link_events = figures->troubles.link_events;
 	(void)flat_each(run->config_json, take_slo, &input.slo);
 	verdict_decide(&input, &now->verdict);
 	return rc;

@@ -9,6 +9,13 @@ libdrivesoak_a_SOURCES += \
 	monitor/measure/endurance_life.c monitor/measure/endurance_unit.c monitor/measure/endurance_waf.c \
 	monitor/measure/healthlimit.c monitor/measure/healthlimit.h \
 	monitor/measure/verdict_health.c monitor/measure/verdict_health.h \
+	monitor/measure/cause.c monitor/measure/cause.h monitor/measure/cause_private.h \
+	monitor/measure/cause_drive.c monitor/measure/cause_host.c monitor/measure/cause_kernel.c \
+	monitor/measure/cause_rhythm.c \
+	monitor/measure/causelog.c monitor/measure/causelog.h \
+	monitor/measure/evidence.c monitor/measure/evidence.h monitor/measure/evidence_counters.c \
+	monitor/measure/kernelline.c monitor/measure/kernelline.h \
+	monitor/measure/kernellog.c monitor/measure/kernellog.h \
 	monitor/measure/collapse.c monitor/measure/collapse.h monitor/measure/collapse_text.c \
 	monitor/measure/decline.c monitor/measure/decline.h \
 	monitor/measure/level.c monitor/measure/level.h \
@@ -18,5 +25,6 @@ libdrivesoak_a_SOURCES += \
 	monitor/measure/status.c monitor/measure/status.h monitor/measure/status_json.c monitor/measure/status_json.h \
 	monitor/measure/summary.c monitor/measure/summary.h \
 	monitor/measure/summary_json.c \
+	monitor/measure/troubles.c monitor/measure/troubles.h \
 	monitor/measure/values.c monitor/measure/values.h \
 	monitor/measure/verdict.c monitor/measure/verdict.h

@@ -208,18 +208,20 @@ int blockdev_read(const char *root, const char *name, struct blockdev *out)
 
 int blockdev_read_counters(const char *root, const char *name, struct blockdev_counters *out)
 {
-	uint64_t field[8];
+	uint64_t field[8], discarded;
 	char line[256];
+	int known;
 
 	if (sysfs_read_text(line, sizeof(line), root, "/sys/block/%s/stat", name) < 0)
 		return -ENODEV;
-	if (sscanf(line,
-		    " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-		    " %" SCNu64,
-		    &field[0], &field[1], &field[2], &field[3], &field[4], &field[5], &field[6],
-		    &field[7]) != 8)
+	known = sscanf(line,
+		" %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		" %" SCNu64 " %*u %*u %*u %*u %*u %" SCNu64,
+		&field[0], &field[1], &field[2], &field[3], &field[4], &field[5], &field[6], &field[7],
+		&discarded);
+	if (known < 8)
 		return -EPROTO;
-	/* ios, merges, sectors of 512 bytes, ms; reads first. */
+	/* ios, merges, sectors of 512 bytes, ms; reads, writes, then three of the queue, then discards. */
 	*out = (struct blockdev_counters){
 		.read_ios = field[0],
 		.read_bytes = field[2] * 512,
@@ -227,6 +229,7 @@ int blockdev_read_counters(const char *root, const char *name, struct blockdev_c
 		.write_ios = field[4],
 		.write_bytes = field[6] * 512,
 		.write_ms = field[7],
+		.discard_bytes = known == 9 ? discarded * 512 : UINT64_MAX,
 	};
 	return 0;
 }

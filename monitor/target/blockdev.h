@@ -36,6 +36,7 @@ int blockdev_read(const char *root, const char *name, struct blockdev *out);
 /* Counters of the whole disk since boot, /sys/block/NAME/stat. */
 struct blockdev_counters {
 	uint64_t read_ios, read_bytes, read_ms, write_ios, write_bytes, write_ms;
+	uint64_t discard_bytes; /* UINT64_MAX: this kernel does not tell */
 };
 /* 0, -ENODEV when the disk is gone, -EPROTO for a line that can't be understood. */
 int blockdev_read_counters(const char *root, const char *name, struct blockdev_counters *out);

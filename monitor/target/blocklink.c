@@ -114,6 +114,15 @@ uint64_t blocklink_pci_bytes_per_s(const char *folder)
 	return (uint64_t)link.speed * 100000000 / 8 * link.width * (is_old ? 8 : 128) / (is_old ? 10 : 130);
 }
 
+void blocklink_read_pci(const char *folder, struct blocklink_rates *out)
+{
+	const struct pcie_link now = read_pcie(folder, "current"), most = read_pcie(folder, "max");
+
+	*out = (struct blocklink_rates){
+		.speed = now.speed, .width = now.width, .speed_max = most.speed, .width_max = most.width
+	};
+}
+
 static bool is_below(unsigned now, unsigned drive, unsigned port)
 {
 	unsigned can = port && port < drive ? port : drive;
@@ -169,10 +178,10 @@ static unsigned sata_drive_speed(const char *root, const char *name)
 }
 
 /* Behind a port multiplier each disk has a link of its own, numbered by the SCSI channel. */
-static void sata_link_name(const char *root, const char *folder, const char *ata, char *out, size_t size)
+void blocklink_sata_name(const char *root, const char *folder, char *out, size_t size)
 {
 	const char *address = strrchr(folder, '/') + 1;
-	unsigned long port = strtoul(ata, NULL, 10), channel = 0;
+	unsigned long port = strtoul(strstr(folder, "/ata") + 4, NULL, 10), channel = 0;
 	const char *colon = strchr(address, ':');
 	char path[PATH_MAX];
 
@@ -184,20 +193,33 @@ static void sata_link_name(const char *root, const char *folder, const char *ata
 		(void)snprintf(out, size, "link%lu", port);
 }
 
+static unsigned sata_rate(const char *root, const char *link, const char *which)
+{
+	char text[SPEED_TEXT_MAX];
+
+	(void)sysfs_read_text(text, sizeof(text), root, "/sys/class/ata_link/%s/%s", link, which);
+	return tenths(text);
+}
+
+void blocklink_read_sata(const char *root, const char *link, struct blocklink_rates *out)
+{
+	*out = (struct blocklink_rates){
+		.speed = sata_rate(root, link, "sata_spd"),
+		.speed_max = sata_rate(root, link, "hw_sata_spd_limit"),
+		.limit = sata_rate(root, link, "sata_spd_limit"),
+	};
+}
+
 static void read_sata(const char *root, const char *folder, const char *name, char *text, bool *is_degraded)
 {
-	char link[64], now_text[SPEED_TEXT_MAX], port_text[SPEED_TEXT_MAX], limit_text[SPEED_TEXT_MAX];
+	char link[64], now_text[SPEED_TEXT_MAX];
 	unsigned now, port, limit, drive = sata_drive_speed(root, name), can;
 
-	sata_link_name(root, folder, strstr(folder, "/ata") + 4, link, sizeof(link));
+	blocklink_sata_name(root, folder, link, sizeof(link));
 	(void)sysfs_read_text(now_text, sizeof(now_text), root, "/sys/class/ata_link/%s/sata_spd", link);
-	(void)sysfs_read_text(
-		port_text, sizeof(port_text), root, "/sys/class/ata_link/%s/hw_sata_spd_limit", link);
-	(void)sysfs_read_text(
-		limit_text, sizeof(limit_text), root, "/sys/class/ata_link/%s/sata_spd_limit", link);
 	now = tenths(now_text);
-	port = tenths(port_text);
-	limit = tenths(limit_text);
+	port = sata_rate(root, link, "hw_sata_spd_limit");
+	limit = sata_rate(root, link, "sata_spd_limit");
 	if (!now)
 		return;
 	/* Of a drive that does not tell only this is known: the kernel has lowered the limit after errors. */

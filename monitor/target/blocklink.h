@@ -5,6 +5,7 @@
 #define DRIVESOAK_BLOCKLINK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define BLOCKLINK_TEXT_MAX 64
@@ -21,5 +22,17 @@ bool blocklink_cut_to_pci(const char *root, char *folder);
 /* What the link of the PCI function in @folder carries each way as it runs now, less its encoding; UINT64_MAX when it
  * has none or does not tell. */
 uint64_t blocklink_pci_bytes_per_s(const char *folder);
+
+/* Tenths of a GT/s or a Gbps, and lanes; 0: unknown, or there are none. */
+struct blocklink_rates {
+	unsigned speed, width;	       /* as it runs now */
+	unsigned speed_max, width_max; /* what the drive, of SATA the port, can do */
+	unsigned limit;		       /* of SATA: what the kernel lets it run at */
+};
+/* @folder: of the PCI function. */
+void blocklink_read_pci(const char *folder, struct blocklink_rates *out);
+/* What the link of a SATA disk, with its device in @folder, is called below /sys/class/ata_link; and its rates. */
+void blocklink_sata_name(const char *root, const char *folder, char *out, size_t size);
+void blocklink_read_sata(const char *root, const char *link, struct blocklink_rates *out);
 
 #endif

@@ -3,6 +3,7 @@ if HAVE_CMOCKA
 unit_programs =
 include tests/unit/alert.mk
 include tests/unit/base.mk
+include tests/unit/cause.mk
 include tests/unit/config.mk
 include tests/unit/archive.mk
 include tests/unit/control.mk

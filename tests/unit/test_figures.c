@@ -10,6 +10,7 @@
 #include "archive_fixture.h"
 #include "engine/hist.h"
 #include "journal_fixture.h"
+#include "measure/troubles.h"
 
 #define INTERVAL_S 10
 #define RATE	   1000000 /* bytes a second, of the plateau that stays */
@@ -84,6 +85,19 @@ static void put_event(struct rig *rig, const char *kind, int64_t t_ms, uint32_t 
 
 	(void)snprintf(event.kind, sizeof(event.kind), "%s", kind);
 	event.count = count;
+	assert_int_equal(journal_put_event(rig->journal, &event), 0);
+}
+
+static void put_troubles(struct rig *rig, const struct troubles *sum)
+{
+	char sums[TROUBLES_TEXT_MAX];
+	struct event_record event;
+
+	troubles_print(sum, sums);
+	event = fixture_event(rig->t_ms, rig->run.id, "");
+	(void)snprintf(event.kind, sizeof(event.kind), "error");
+	(void)snprintf(event.text, sizeof(event.text),
+		"the kernel: nvme3: resetting controller; so far in the run: %s", sums);
 	assert_int_equal(journal_put_event(rig->journal, &event), 0);
 }
 
@@ -243,6 +257,16 @@ static void test_each_source_has_its_say_in_the_verdict(void **state)
 	rig.run.verify_json[0] = '\0';
 	put_event(&rig, "absent", rig.t_ms - 1000, 0);
 	check_class(&rig, VERDICT_FAIL, "1 loss of the drive not traced");
+	put_troubles(&rig,
+		&(struct troubles){ .resets = 3, .resets_traced = 1, .link_events = 2, .aer_errors = 9 });
+	check_class(&rig, VERDICT_FAIL, "2 resets not traced to the host or the link");
+	assert_true(has_reason(&rig, VERDICT_REMARKS, "2 changes of the link's speed or width"));
+	assert_true(has_reason(&rig, VERDICT_REMARKS, "9 PCIe errors (AER)"));
+	put_troubles(&rig,
+		&(struct troubles){ .resets = 3, .resets_traced = 3, .link_events = 3, .aer_errors = 9 });
+	look(&rig);
+	assert_false(has_reason(&rig, VERDICT_FAIL, "resets not traced"));
+	assert_true(has_reason(&rig, VERDICT_REMARKS, "3 changes of the link's speed or width"));
 	sample = sample_at(&rig, 100);
 	sample.errors = 3;
 	put(&rig, &sample);

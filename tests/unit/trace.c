@@ -25,18 +25,28 @@ const char *trace_profile_name(enum trace_profile profile)
 }
 
 /* splitmix64 */
-static uint64_t next_u64(struct maker *m)
+static uint64_t next_u64(uint64_t *state)
 {
-	uint64_t z = m->state += 0x9e3779b97f4a7c15ULL;
+	uint64_t z = *state += 0x9e3779b97f4a7c15ULL;
 
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
 	return z ^ (z >> 31);
 }
 
+double trace_between(uint64_t *state, double low, double high)
+{
+	return low + (double)(next_u64(state) >> 11) / 9007199254740992.0 * (high - low);
+}
+
+bool trace_chance(uint64_t *state, double share)
+{
+	return trace_between(state, 0, 1) < share;
+}
+
 static double between(struct maker *m, double low, double high)
 {
-	return low + (double)(next_u64(m) >> 11) / 9007199254740992.0 * (high - low);
+	return trace_between(&m->state, low, high);
 }
 
 static double log_between(struct maker *m, double low, double high)
@@ -53,7 +63,7 @@ static double normal(struct maker *m)
 
 static bool chance(struct maker *m, double share)
 {
-	return between(m, 0, 1) < share;
+	return trace_chance(&m->state, share);
 }
 
 static unsigned samples_in(const struct maker *m, double seconds)

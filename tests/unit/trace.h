@@ -54,6 +54,10 @@ struct trace {
 	uint64_t extent_bytes;
 };
 
+/* Numbers of a seed: evenly between two, and true in a share of cases. */
+double trace_between(uint64_t *state, double low, double high);
+bool trace_chance(uint64_t *state, double share);
+
 const char *trace_profile_name(enum trace_profile profile);
 /* NULL without memory. */
 struct trace *trace_make(const struct trace_config *config);

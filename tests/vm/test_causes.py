@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""A fall of throughput tells its cause: errors, a command that hangs, a host without CPU time. What happens to one drive is
+no cause for the others, and a controller that is reset is an event also without a fall."""
+
+import pathlib
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
+from harness import main  # noqa: E402
+from rig import Drive, machine  # noqa: E402
+from service import Service  # noqa: E402
+
+TOP = 'alerts { collapse-for = "3s" stall-after = "4s" }'
+FALLS = ("collapse", "stall", "cliff", "level-shift")
+IO_TIMEOUT_MS = 5000
+IOPS = 100  # far less than the guest can do: the drives are the limit
+
+BUSY = """
+import os, time
+os.sched_setaffinity(0, {0})
+os.nice(-15)
+end = time.monotonic() + %d
+while time.monotonic() < end:
+    pass
+"""
+
+
+def falls(service, name, since_s):
+    return [e for e in service.events(name) if e["kind"] in FALLS and e["t_s"] >= since_s]
+
+
+def wait_cause(service, name, since_s, cause, seconds=120):
+    """The first fall since then, once it is over, with that cause; causes become known while a fall lasts."""
+    def look():
+        events = sorted(falls(service, name, since_s), key=lambda event: event["t_s"])
+        return events[0] if events and events[0]["until_s"] is not None else None
+
+    event = service.wait_for(look, seconds, f"{name}: a fall that is over")
+    assert event["cause"] == cause, (cause, event, service.events(name)[:10], service.guest.run("dmesg | tail -n 30"))
+    return event
+
+
+def errors_are_the_cause(service, drive):
+    since_s = service.now_s() - 2
+    drive.fail_writes()
+    time.sleep(8)
+    drive.mend()
+    event = wait_cause(service, drive.name, since_s, "io-errors")
+    assert event["evidence"].startswith("measured: the kernel at "), event
+    assert drive.kernel_name() in event["evidence"] and "rror" in event["evidence"], event
+
+
+def a_command_that_hangs_is_the_cause(service, drive):
+    """The kernel gives up after its time; thawed before it resets the controller, which QEMU would not survive."""
+    service.guest.run(f"echo {IO_TIMEOUT_MS} >/sys/block/{drive.kernel_name()}/queue/io_timeout")
+    since_s = service.now_s() - 2
+    drive.freeze()
+    time.sleep(IO_TIMEOUT_MS / 1000 * 1.6)
+    drive.thaw()
+    event = wait_cause(service, drive.name, since_s, "reset")
+    assert "timeout" in event["evidence"] and event["evidence"].startswith("measured: the kernel at "), event
+    told = [e for e in service.events(drive.name, "error") if e["cause"] == "reset" and e["t_s"] >= since_s]
+    assert told and "timeout" in told[0]["text"], service.events(drive.name)
+
+
+def reset_controller(service, drive):
+    service.guest.run(f"echo 1 >/sys/block/{drive.kernel_name()}/device/reset_controller")
+
+
+def wait_resets(service, name, count):
+    """An event with the sum; severity and words are those of a reset."""
+    def look():
+        return [e for e in service.events(name, "error") if f"so far in the run: {count} resets" in e["text"]]
+
+    event = service.wait_for(look, 30, f"{name}: {count} resets")[0]
+    assert event["cause"] == "reset" and event["severity"] == "warning", event
+    assert "default/read/poll queues" in event["evidence"], event
+
+
+def soak(service, drives):
+    """Until each has a baseline; the drives are the limit."""
+    service.write_config().arm(*(drive.name for drive in drives))
+    service.start()
+    for drive in drives:
+        service.wait_phase(drive.name, "soak")
+        drive.throttle(IOPS)
+    assert "can't be heard" not in service.log(), service.log()
+    for drive in drives:
+        service.wait_drive(drive.name, lambda d: d["baseline_bytes_per_s"], 240, "a baseline")
+
+
+def sections_of(drives):
+    keys = {"settle-rule": "off", "max-errors": 1000000000, "threads": 1, "size": "16MiB"}
+    return {drive.name: {"drive": drive, **keys} for drive in drives}
+
+
+def test_a_host_without_cpu_time():
+    drive = Drive("quiet", "sata", "RIGSATA0001")
+    with machine(drive) as (guest, prefix):
+        service = Service(guest, prefix, sections_of([drive]), top=TOP)
+        soak(service, [drive])
+        since_s = service.now_s() - 2
+        # The thread that takes the samples keeps its time.
+        guest.run(f"for thread in /proc/{service.pid}/task/*; do thread=${{thread##*/}}; "
+                  f"[ $thread = {service.pid} ] || taskset -p 1 $thread; done")
+        loops = [guest.ask("spawn", command=["python3", "-c", BUSY % 15], log="/dev/null")["pid"] for _ in range(6)]
+        for pid in loops:
+            guest.ask("poll", 60, pid=pid, wait=50)
+        event = wait_cause(service, "quiet", since_s, "host")
+        assert event["evidence"].startswith("measured: the host took "), event
+        assert service.stop() == 0
+
+
+def test_drives_that_fail_hang_and_are_reset():
+    errors, hangs, resets, quiet = (Drive("errors", "nvme", "RIGNVME0001"), Drive("hangs", "nvme", "RIGNVME0002", backing="nbd"),
+                                    Drive("resets", "nvme", "RIGNVME0003"), Drive("quiet", "sata", "RIGSATA0001"))
+    drives = (errors, hangs, resets, quiet)
+    with machine(*drives) as (guest, prefix):
+        service = Service(guest, prefix, sections_of(drives), top=TOP)
+        soak(service, drives)
+        start_s = service.now_s()
+        errors_are_the_cause(service, errors)
+        a_command_that_hangs_is_the_cause(service, hangs)
+        reset_controller(service, resets)
+        wait_resets(service, "resets", 1)
+        assert not falls(service, "quiet", start_s) and not service.events("quiet", "error"), service.events("quiet")
+        assert not [e for e in service.events("errors", "error") if e["cause"] == "reset"], service.events("errors")
+        # The sums outlive the service.
+        service.kill()
+        service.start()
+        service.wait_drive("resets", lambda d: d["phase"] == "soak" and d["write_bytes_per_s"], 60, "the soak again")
+        reset_controller(service, resets)
+        wait_resets(service, "resets", 2)
+        # What was found before the kill stands.
+        assert wait_cause(service, "errors", start_s - 2, "io-errors") and service.stop() == 0
+
+
+if __name__ == "__main__":
+    main(globals())
