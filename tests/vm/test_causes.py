@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A fall of throughput tells its cause: errors, a command that hangs, a host without CPU time. What happens to one drive is
-no cause for the others, and a controller that is reset is an event also without a fall."""
+"""A fall of throughput tells its cause: errors, a command that hangs, a host without CPU time; of a drive that is only slow
+it is unknown, and all the same told to the program of the configuration. What happens to one drive is no cause for the
+others, and a controller that is reset is an event also without a fall."""
 
 import pathlib
 import sys
@@ -13,6 +14,10 @@ from rig import Drive, machine  # noqa: E402
 from service import Service  # noqa: E402
 
 TOP = 'alerts { collapse-for = "3s" stall-after = "4s" }'
+PAGES = "/run/pages"
+PROGRAM = "/run/page"
+NOTIFY = f'notify "ops" {{ command = {{ "/bin/sh", "{PROGRAM}" }} }}'
+TOLD_S = 5  # from the event to the program
 FALLS = ("collapse", "stall", "cliff", "level-shift")
 IO_TIMEOUT_MS = 5000
 IOPS = 100  # far less than the guest can do: the drives are the limit
@@ -65,6 +70,24 @@ def a_command_that_hangs_is_the_cause(service, drive):
     assert told and "timeout" in told[0]["text"], service.events(drive.name)
 
 
+def pages(service, drive):
+    """(rule, status) of each time the program was run for it."""
+    lines = service.guest.run(f"cat {PAGES} 2>/dev/null || true").splitlines()
+    return [tuple(line.split()[1:]) for line in lines if line.split()[0] == drive.name]
+
+
+def a_slow_drive_is_told(service, drive):
+    drive.throttle(IOPS // 20)
+    event = service.wait_event(drive.name, "collapse", 60)
+    service.wait_for(lambda: pages(service, drive) == [("collapse", "firing")], TOLD_S, "the program to be told")
+    drive.throttle(IOPS)
+    service.wait_for(lambda: service.events(drive.name, "collapse")[0]["until_s"], 60, "the end of the collapse")
+    service.wait_for(lambda: pages(service, drive) == [("collapse", "firing"), ("collapse", "resolved")], TOLD_S,
+                     "the program to be told of the end")
+    over = service.events(drive.name, "collapse")
+    assert len(over) == 1 and over[0]["t_s"] == event["t_s"] and over[0]["cause"] == "unknown", over
+
+
 def reset_controller(service, drive):
     service.guest.run(f"echo 1 >/sys/block/{drive.kernel_name()}/device/reset_controller")
 
@@ -114,13 +137,16 @@ def test_a_host_without_cpu_time():
 
 
 def test_drives_that_fail_hang_and_are_reset():
-    errors, hangs, resets, quiet = (Drive("errors", "nvme", "RIGNVME0001"), Drive("hangs", "nvme", "RIGNVME0002", backing="nbd"),
-                                    Drive("resets", "nvme", "RIGNVME0003"), Drive("quiet", "sata", "RIGSATA0001"))
-    drives = (errors, hangs, resets, quiet)
+    errors, hangs, resets, slow, quiet = (
+        Drive("errors", "nvme", "RIGNVME0001"), Drive("hangs", "nvme", "RIGNVME0002", backing="nbd"),
+        Drive("resets", "nvme", "RIGNVME0003"), Drive("slow", "nvme", "RIGNVME0004"), Drive("quiet", "sata", "RIGSATA0001"))
+    drives = (errors, hangs, resets, slow, quiet)
     with machine(*drives) as (guest, prefix):
-        service = Service(guest, prefix, sections_of(drives), top=TOP)
+        guest.ask("write", path=PROGRAM, text=f'echo "$DRIVESOAK_DRIVE $DRIVESOAK_ALERT $DRIVESOAK_STATUS" >>{PAGES}\n')
+        service = Service(guest, prefix, sections_of(drives), top=f"{TOP}\n{NOTIFY}")
         soak(service, drives)
         start_s = service.now_s()
+        a_slow_drive_is_told(service, slow)
         errors_are_the_cause(service, errors)
         a_command_that_hangs_is_the_cause(service, hangs)
         reset_controller(service, resets)
