@@ -10,6 +10,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "archive/finding.h"
 #include "archive/journal.h"
 #include "archive/rrdfile.h"
 #include "base/clock.h"
@@ -182,6 +183,12 @@ static void fill_run(struct import *import, int64_t from_ms)
 	(void)snprintf(run->direct, sizeof(run->direct), "unproven: imported");
 }
 
+static void event_name(const struct import *import, struct event_record *event)
+{
+	text_copy(event->drive, sizeof(event->drive), import->run.drive);
+	text_copy(event->run, sizeof(event->run), import->run.id);
+}
+
 static void event_init(const struct import *import, struct event_record *event)
 {
 	*event = (struct event_record){
@@ -189,8 +196,7 @@ static void event_init(const struct import *import, struct event_record *event)
 		.until_ms = INT64_MIN,
 		.kind = "note",
 	};
-	text_copy(event->drive, sizeof(event->drive), import->run.drive);
-	text_copy(event->run, sizeof(event->run), import->run.id);
+	event_name(import, event);
 }
 
 static int put_note(struct import *import, enum event_severity severity, const char *words)
@@ -212,18 +218,11 @@ static void put_finding(const struct collapse_finding *finding, void *arg)
 {
 	struct events *events = arg;
 	struct event_record event;
-	char text[COLLAPSE_TEXT_MAX];
 
 	if (events->rc < 0)
 		return;
-	event_init(events->import, &event);
-	event.t_ms = finding->from_ms;
-	event.until_ms = finding->to_ms == COLLAPSE_OPEN ? INT64_MIN : finding->to_ms;
-	event.severity = collapse_alerts(finding->kind) ? EVENT_CRITICAL : EVENT_WARNING;
-	event.count = collapse_alerts(finding->kind) ? finding->count : 0;
-	text_copy(event.kind, sizeof(event.kind), collapse_kind_name(finding->kind));
-	collapse_print(finding, text);
-	text_copy(event.text, sizeof(event.text), text);
+	finding_event(finding, events->import->run.ended_ms, &event);
+	event_name(events->import, &event);
 	events->rc = journal_put_event(events->import->journal, &event);
 }
 

@@ -21,7 +21,8 @@ static bool is_run_open_ended(const struct drive *drive)
 	return drive->is_resumed && (status == RUN_RUNNING || status == RUN_PAUSED);
 }
 
-static void absent_begin(struct drive *drive, const char *why)
+/* @losses: 1 when the drive was in use, 0 when it was not there to begin with. */
+static void absent_begin(struct drive *drive, uint32_t losses, const char *why)
 {
 	char reason[STATUS_TEXT_MAX], health[HEALTH_WORDS_MAX];
 
@@ -29,7 +30,8 @@ static void absent_begin(struct drive *drive, const char *why)
 	if (!drive->is_absent) {
 		drive->is_absent = true;
 		drive->absent_ms = drive_now_ms(drive);
-		drive_event(drive, "absent", is_run_open_ended(drive) ? EVENT_CRITICAL : EVENT_WARNING,
+		drive_event_counted(drive, "absent",
+			is_run_open_ended(drive) ? EVENT_CRITICAL : EVENT_WARNING, losses,
 			"%s; last health: %s; waiting for it", why, health);
 	}
 	(void)snprintf(reason, sizeof(reason), "%s; waiting for it", why);
@@ -48,7 +50,7 @@ void drive_gone(struct drive *drive, const char *why)
 	/* From now on it is a run that goes on, with what it has filled. */
 	drive->is_resumed = true;
 	drive->is_partial = true;
-	absent_begin(drive, why);
+	absent_begin(drive, 1, why);
 	drive_leave_cause(drive);
 	/* Not before the target is closed. */
 	drive->retry_ns = 0;
@@ -62,7 +64,7 @@ void drive_note_refusal(struct drive *drive, const struct keeper_reply *reply)
 	drive->is_opening = false;
 	drive->has_run = drive->is_resumed;
 	if (reply->error == -ENODEV) {
-		absent_begin(drive, reply->why);
+		absent_begin(drive, 0, reply->why);
 		return;
 	}
 	/* The run, if there is one, stays as it is and is tried again: the right drive may be put back. */

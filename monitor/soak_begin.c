@@ -225,23 +225,12 @@ static int recall_sample(const struct sample *sample, void *arg)
 	return 0;
 }
 
-static void resume_ask(struct drive *drive, struct journal *journal)
+/* What the journal has of the run, also of one that is refused: its user may stop it. */
+static void run_recall(struct drive *drive, struct journal *journal)
 {
-	char frozen[RUN_FROZEN_MAX], difference[256], reason[STATUS_TEXT_MAX];
 	struct journal_sums sums;
 	struct sample last;
 
-	frozen_make(drive, frozen);
-	if (strcmp(frozen, drive->run.frozen) != 0) {
-		frozen_difference(drive->run.frozen, frozen, difference, sizeof(difference));
-		(void)snprintf(reason, sizeof(reason),
-			"refused: run %s lasts and its settings are frozen: %s; put it back, or stop the run",
-			drive->run.id, difference);
-		drive->has_run = true;
-		drive_event(drive, "error", EVENT_CRITICAL, "%s", reason);
-		drive_set_status(drive, RUN_FAILED, reason);
-		return;
-	}
 	if (journal_get_sums(journal, drive->run.id, &sums) == 0) {
 		drive->base_written_bytes = sums.write_bytes;
 		drive->base_errors = sums.errors;
@@ -253,13 +242,32 @@ static void resume_ask(struct drive *drive, struct journal *journal)
 		drive->last_sample_ms = last.t_ms;
 		/* The last sample before an orderly stop is shorter than its stamps say. */
 		drive->down_from_ms = last.state != SAMPLE_DOWN && end_ms < last.t_ms ? end_ms : last.t_ms;
+		(void)journal_each_sample(journal, drive->run.id,
+			last.t_ms - (int64_t)PROBE_RECENT * drive->run.interval_s * 1000, INT64_MAX, false,
+			recall_sample, drive);
 	}
-	(void)journal_each_sample(journal, drive->run.id,
-		drive->last_sample_ms - (int64_t)PROBE_RECENT * drive->run.interval_s * 1000, INT64_MAX,
-		false, recall_sample, drive);
+	/* A fall that lasts is told again with the cause that was found of it. */
+	drive_recall_cause(drive, journal);
 	drive_recall_judge(drive, journal);
 	drive_recall_health(drive, journal);
-	drive_recall_cause(drive, journal);
+}
+
+static void resume_ask(struct drive *drive, struct journal *journal)
+{
+	char frozen[RUN_FROZEN_MAX], difference[256], reason[STATUS_TEXT_MAX];
+
+	run_recall(drive, journal);
+	frozen_make(drive, frozen);
+	if (strcmp(frozen, drive->run.frozen) != 0) {
+		frozen_difference(drive->run.frozen, frozen, difference, sizeof(difference));
+		(void)snprintf(reason, sizeof(reason),
+			"refused: run %s lasts and its settings are frozen: %s; put it back, or stop the run",
+			drive->run.id, difference);
+		drive->has_run = true;
+		drive_event(drive, "error", EVENT_CRITICAL, "%s", reason);
+		drive_set_status(drive, RUN_FAILED, reason);
+		return;
+	}
 	drive->is_resumed = true;
 	open_ask(drive);
 }

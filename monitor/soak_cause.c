@@ -15,6 +15,8 @@
 
 /* A trouble that has not come again for so long is over. */
 #define QUIET_NS (600 * NS_PER_S)
+/* What the kernel says of drives so long after a sleep belongs to it. */
+#define WAKING_NS (30 * NS_PER_S)
 /* More drives beside one tell nothing more. */
 #define NEIGHBOURS_MAX 64
 
@@ -49,6 +51,28 @@ void drive_close_cause(struct drive *drive)
 	drive->cause = NULL;
 }
 
+/* Says once that the kernel is no longer heard. */
+static void log_check(struct soak *soak)
+{
+	const char *trouble = evidence_log_trouble(soak->evidence);
+
+	if (soak->is_log_lost || !trouble[0])
+		return;
+	soak->is_log_lost = true;
+	log_warning(
+		"the kernel's log can't be heard, resets and I/O errors go without its words: %s", trouble);
+}
+
+/* After a sleep of the machine drives are reset by its own doing. */
+static void sleep_check(struct soak *soak)
+{
+	const uint64_t asleep_ns = clock_boot_ns() - clock_mono_ns();
+
+	if (soak->asleep_ns && asleep_ns > soak->asleep_ns + NS_PER_S)
+		soak->woken_ns = clock_mono_ns();
+	soak->asleep_ns = asleep_ns;
+}
+
 int soak_open_evidence(struct soak *soak, void (*wake)(void *arg))
 {
 	const struct evidence_setup setup = {
@@ -59,10 +83,10 @@ int soak_open_evidence(struct soak *soak, void (*wake)(void *arg))
 	};
 	int rc = evidence_new(&setup, &soak->evidence);
 
-	if (rc == 0 && evidence_log_trouble(soak->evidence)[0])
-		log_warning("the kernel's log can't be heard, resets and I/O errors will go without its "
-			    "words: %s",
-			evidence_log_trouble(soak->evidence));
+	if (rc == 0) {
+		log_check(soak);
+		sleep_check(soak);
+	}
 	return rc;
 }
 
@@ -140,13 +164,20 @@ static void tell(struct drive *drive, int64_t t_ms, enum event_severity severity
 	(void)archive_put_event(drive->soak->options.archive, &event);
 }
 
+/* What the verdict goes by is told at once: an incident counts once, however many lines it has. */
+static bool has_news(const struct cause_watch *watch)
+{
+	return watch->troubles.sum.resets != watch->told.resets ||
+	       watch->troubles.sum.resets_traced != watch->told.resets_traced;
+}
+
 static void complain(struct drive *drive, int64_t t_ms, enum troubles_kind kind, const char *words)
 {
 	struct cause_watch *watch = drive->cause;
 	uint64_t now_ns = clock_mono_ns(), suppressed;
 
 	watch->trouble_ns[kind] = now_ns;
-	if (log_complaint_raise(&watch->complaints[kind], now_ns, &suppressed))
+	if (log_complaint_raise(&watch->complaints[kind], now_ns, &suppressed) || has_news(watch))
 		tell(drive, t_ms, EVENT_WARNING, kind, words);
 }
 
@@ -161,15 +192,13 @@ static void complaints_clear(struct drive *drive)
 			tell(drive, drive_now_ms(drive), EVENT_INFO, kind, "none for 10 min");
 }
 
-/* The service ends: what was counted and kept back must not be lost. */
+/* The run or the service ends: what was counted and kept back must not be lost. */
 void drive_settle_troubles(struct drive *drive)
 {
 	const struct cause_watch *watch = drive->cause;
 
-	if (drive->has_run && drive->is_sampling &&
-		memcmp(&watch->told, &watch->troubles.sum, sizeof(watch->told)) != 0)
-		tell(drive, drive_now_ms(drive), EVENT_INFO, TROUBLES_RESET,
-			"the sums before the service ends");
+	if (drive->has_run && memcmp(&watch->told, &watch->troubles.sum, sizeof(watch->told)) != 0)
+		tell(drive, drive_now_ms(drive), EVENT_INFO, TROUBLES_RESET, "the sums at its end");
 }
 
 static void take_line(struct drive *drive, const struct evidence_line *line, uint64_t lost)
@@ -185,9 +214,13 @@ static void take_line(struct drive *drive, const struct evidence_line *line, uin
 	if (lost && log_complaint_raise(&drive->cause->lost, clock_mono_ns(), &suppressed))
 		log_warning("%s: %llu lines of the kernel were too many to keep", drive->config->name,
 			(unsigned long long)lost);
+	if (drive->soak->woken_ns && clock_mono_ns() - drive->soak->woken_ns < WAKING_NS)
+		(void)troubles_add_line(&drive->cause->troubles, t_ms, KERNELLINE_HOST);
 	kind = troubles_add_line(&drive->cause->troubles, t_ms, line->word);
 	if (kind != TROUBLES_NOTHING)
 		complain(drive, t_ms, kind, line->line.text);
+	else if (has_news(drive->cause))
+		complain(drive, t_ms, TROUBLES_RESET, line->line.text);
 }
 
 static void lines_take(struct drive *drive)
@@ -201,6 +234,8 @@ static void lines_take(struct drive *drive)
 
 void soak_take_lines(struct soak *soak)
 {
+	log_check(soak);
+	sleep_check(soak);
 	for (size_t i = 0; i < soak->drive_count; i++)
 		lines_take(&soak->drives[i]);
 }

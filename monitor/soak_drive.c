@@ -23,7 +23,8 @@ int64_t drive_now_ms(const struct drive *drive)
 	return tick_now_ms(&drive->soak->tick, clock_boot_ns());
 }
 
-void drive_event(struct drive *drive, const char *kind, enum event_severity severity, const char *format, ...)
+__attribute__((format(printf, 5, 0))) static void event_put(struct drive *drive, const char *kind,
+	enum event_severity severity, uint32_t count, const char *format, va_list args)
 {
 	static const enum log_level levels[] = {
 		[EVENT_INFO] = LOG_LEVEL_INFO,
@@ -31,19 +32,35 @@ void drive_event(struct drive *drive, const char *kind, enum event_severity seve
 		[EVENT_CRITICAL] = LOG_LEVEL_ERROR,
 	};
 	struct event_record event = {
-		.t_ms = drive_now_ms(drive), .until_ms = INT64_MIN, .severity = severity
+		.t_ms = drive_now_ms(drive), .until_ms = INT64_MIN, .severity = severity, .count = count
 	};
-	va_list args;
 
 	text_copy(event.kind, sizeof(event.kind), kind);
 	text_copy(event.drive, sizeof(event.drive), drive->config->name);
 	if (drive->has_run)
 		text_copy(event.run, sizeof(event.run), drive->run.id);
-	va_start(args, format);
 	(void)vsnprintf(event.text, sizeof(event.text), format, args);
-	va_end(args);
 	log_line(levels[severity], "%s: %s: %s", drive->config->name, kind, event.text);
 	(void)archive_put_event(drive->soak->options.archive, &event);
+}
+
+void drive_event(struct drive *drive, const char *kind, enum event_severity severity, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	event_put(drive, kind, severity, 0, format, args);
+	va_end(args);
+}
+
+void drive_event_counted(struct drive *drive, const char *kind, enum event_severity severity, uint32_t count,
+	const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	event_put(drive, kind, severity, count, format, args);
+	va_end(args);
 }
 
 void drive_command(struct drive *drive, const struct keeper_command *command)

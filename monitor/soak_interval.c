@@ -348,6 +348,7 @@ static void run_end(struct drive *drive)
 {
 	drive->run.ended_ms = drive_now_ms(drive);
 	drive_end_judge(drive);
+	drive_settle_troubles(drive);
 	if (drive->is_open)
 		drive_end_health(drive);
 	if (drive->is_open)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "archive/figures.h"
+#include "archive/finding.h"
 
 /* A finding that lasts is told again so often, with what is known by then. */
 #define TELL_AGAIN_MS 60000
@@ -61,17 +62,19 @@ static enum steady_turn steady_step(struct drive *drive, const struct sample *sa
 }
 
 /* A sample in which the host was the limit says nothing of the drive and is left out; but when throughput has fallen, it
- * has, and the host is the cause. */
+ * has, and the host is the cause; and when it is back, it is. */
 static void collapse_step(struct drive *drive, const struct sample *sample, struct collapse_answer *out)
 {
 	const double below = drive->soak->options.config->alerts.collapse_below_pct / 100;
 	struct judge_watch *watch = &drive->judge;
 	struct sample own = *sample;
 	struct collapse_sample fall;
+	struct collapse_finding current;
 
 	own.flags &= ~(uint32_t)SAMPLE_FLAG_HOST_LIMIT;
 	collapse_sample_of(&own, watch->is_settled, &fall);
 	if (sample->flags & SAMPLE_FLAG_HOST_LIMIT && fall.counts &&
+		!collapse_current(watch->collapse, &current) &&
 		!((double)fall.bytes * 1e9 / (double)fall.elapsed_ns <
 			below * collapse_baseline(watch->collapse)))
 		collapse_sample_of(sample, watch->is_settled, &fall);
@@ -110,20 +113,6 @@ const struct collapse_finding *drive_open_finding(const struct drive *drive, enu
 
 /* --- telling --- */
 
-static enum event_severity severity_of(enum collapse_kind kind)
-{
-	static const enum event_severity severities[COLLAPSE_KIND_COUNT] = {
-		[COLLAPSE_FALL] = EVENT_CRITICAL,
-		[COLLAPSE_STALL] = EVENT_CRITICAL,
-		[COLLAPSE_CLIFF] = EVENT_INFO,
-		[COLLAPSE_PERIODIC] = EVENT_WARNING,
-		[COLLAPSE_SHIFT] = EVENT_WARNING,
-		[COLLAPSE_DEGRADED] = EVENT_WARNING,
-	};
-
-	return severities[kind];
-}
-
 /* The same for a finding whatever becomes of it, also after a restart. */
 static void key_make(const struct collapse_finding *finding, char *key, size_t size)
 {
@@ -131,43 +120,21 @@ static void key_make(const struct collapse_finding *finding, char *key, size_t s
 		(long long)finding->detected_ms);
 }
 
-/* So far, of one that is not over. */
-static struct collapse_finding until(const struct collapse_finding *finding, int64_t t_ms)
-{
-	struct collapse_finding now = *finding;
-
-	if (now.to_ms == COLLAPSE_OPEN)
-		now.to_ms = t_ms > now.from_ms ? t_ms : now.detected_ms;
-	return now;
-}
-
 void drive_finding_words(
 	const struct drive *drive, const struct collapse_finding *finding, char *text, size_t size)
 {
-	const struct collapse_finding now = until(finding, drive->last_sample_ms);
 	char words[COLLAPSE_TEXT_MAX];
 
-	collapse_print(&now, words);
+	finding_print(finding, drive->last_sample_ms, words);
 	text_copy(text, size, words);
 }
 
 static void event_of(
 	struct drive *drive, const struct collapse_finding *finding, int64_t t_ms, struct event_record *out)
 {
-	const struct collapse_finding now = until(finding, t_ms);
-	char words[COLLAPSE_TEXT_MAX];
-
-	*out = (struct event_record){
-		.t_ms = finding->from_ms,
-		.until_ms = finding->to_ms == COLLAPSE_OPEN ? INT64_MIN : finding->to_ms,
-		.severity = severity_of(finding->kind),
-		.count = collapse_alerts(finding->kind) ? finding->count : 0,
-	};
-	collapse_print(&now, words);
-	text_copy(out->kind, sizeof(out->kind), collapse_kind_name(finding->kind));
+	finding_event(finding, t_ms, out);
 	text_copy(out->drive, sizeof(out->drive), drive->config->name);
 	text_copy(out->run, sizeof(out->run), drive->run.id);
-	text_copy(out->text, sizeof(out->text), words);
 	key_make(finding, out->key, sizeof(out->key));
 	drive_print_cause(
 		drive, finding, out->cause, sizeof(out->cause), out->evidence, sizeof(out->evidence));
@@ -189,13 +156,12 @@ static void finding_log(const struct drive *drive, const struct collapse_turn *t
 		[COLLAPSE_RELABELLED] = " after all",
 		[COLLAPSE_ABSORBED] = " is part of a saw-tooth",
 	};
-	const struct collapse_finding now = until(&turn->finding, t_ms);
-	const bool is_bad = turn->change == COLLAPSE_RAISED && collapse_alerts(now.kind);
+	const bool is_bad = turn->change == COLLAPSE_RAISED && collapse_alerts(turn->finding.kind);
 	char words[COLLAPSE_TEXT_MAX];
 
-	collapse_print(&now, words);
+	finding_print(&turn->finding, t_ms, words);
 	log_line(is_bad ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO, "%s: %s%s: %s", drive->config->name,
-		collapse_kind_name(now.kind), changes[turn->change], words);
+		collapse_kind_name(turn->finding.kind), changes[turn->change], words);
 }
 
 /* What became part of a saw-tooth is counted and told there. */
@@ -226,7 +192,7 @@ static void turn_tell(struct drive *drive, const struct collapse_turn *turn, int
 static void current_tell(struct drive *drive, int64_t t_ms)
 {
 	struct judge_watch *watch = &drive->judge;
-	struct collapse_finding finding, now;
+	struct collapse_finding finding;
 	char words[COLLAPSE_TEXT_MAX];
 
 	watch->finding[0] = watch->words[0] = '\0';
@@ -234,10 +200,9 @@ static void current_tell(struct drive *drive, int64_t t_ms)
 		watch->told_ms = 0;
 		return;
 	}
-	now = until(&finding, t_ms);
-	collapse_print(&now, words);
-	text_copy(watch->finding, sizeof(watch->finding), collapse_kind_name(now.kind));
-	(void)snprintf(watch->words, sizeof(watch->words), "%s: %s", collapse_kind_name(now.kind), words);
+	finding_print(&finding, t_ms, words);
+	text_copy(watch->finding, sizeof(watch->finding), collapse_kind_name(finding.kind));
+	(void)snprintf(watch->words, sizeof(watch->words), "%s: %s", collapse_kind_name(finding.kind), words);
 	if (t_ms - watch->told_ms < TELL_AGAIN_MS)
 		return;
 	watch->told_ms = t_ms;
@@ -267,11 +232,43 @@ static void steady_tell(struct drive *drive, enum steady_turn turn)
 		answer.extents, answer.settle.round_s / 60, answer.settle.range_pct, answer.settle.drift_pct);
 }
 
+/* What is open when the soak ends, or the run, ends with it. */
+static void findings_end(struct drive *drive, int64_t t_ms)
+{
+	struct judge_watch *watch = &drive->judge;
+
+	for (int kind = 0; kind < COLLAPSE_KIND_COUNT; kind++) {
+		if (!watch->is_open[kind])
+			continue;
+		watch->open[kind].to_ms = t_ms;
+		finding_store(drive, &watch->open[kind], t_ms);
+		watch->is_open[kind] = false;
+	}
+	watch->finding[0] = watch->words[0] = '\0';
+	watch->is_over = true;
+}
+
+/* True for a sample of after the soak: nothing is judged any more. */
+static bool is_past_soak(struct drive *drive, const struct sample *sample)
+{
+	struct judge_watch *watch = &drive->judge;
+
+	if (sample->phase == PHASE_SOAK)
+		watch->soak_ms = sample->t_ms;
+	if (sample->phase <= PHASE_SOAK)
+		return false;
+	if (!watch->is_over)
+		findings_end(drive, watch->soak_ms);
+	return true;
+}
+
 void drive_judge(struct drive *drive)
 {
 	const struct sample *sample = &drive->sample;
 	struct collapse_answer answer = { 0 };
 
+	if (is_past_soak(drive, sample))
+		return;
 	if (!drive->judge.collapse && collapse_begin(drive) < 0)
 		return;
 	steady_tell(drive, steady_step(drive, sample));
@@ -290,6 +287,8 @@ static int replay(const struct sample *sample, void *arg)
 	struct drive *drive = arg;
 	struct collapse_answer answer = { 0 };
 
+	if (is_past_soak(drive, sample))
+		return 0;
 	(void)steady_step(drive, sample);
 	collapse_step(drive, sample, &answer);
 	for (unsigned i = 0; i < answer.count; i++)
@@ -298,26 +297,42 @@ static int replay(const struct sample *sample, void *arg)
 	return 0;
 }
 
+/* With other thresholds than before the samples tell other falls: what is open in the journal and is none of them ends. */
+static int orphan_end(const struct event_record *event, void *arg)
+{
+	struct drive *drive = arg;
+	struct event_record over = *event;
+	char key[sizeof(event->key)];
+
+	if (!event->key[0] || event->until_ms != INT64_MIN)
+		return 0;
+	for (int kind = 0; kind < COLLAPSE_KIND_COUNT; kind++) {
+		if (!drive->judge.is_open[kind])
+			continue;
+		key_make(&drive->judge.open[kind], key, sizeof(key));
+		if (strcmp(key, event->key) == 0)
+			return 0;
+	}
+	over.until_ms = drive->last_sample_ms;
+	(void)archive_put_event(drive->soak->options.archive, &over);
+	return 0;
+}
+
 void drive_recall_judge(struct drive *drive, struct journal *journal)
 {
 	watch_reset(&drive->judge);
-	if (collapse_begin(drive) < 0)
+	if (drive->last_sample_ms == INT64_MIN || collapse_begin(drive) < 0)
 		return;
 	(void)journal_each_sample(journal, drive->run.id, INT64_MIN, INT64_MAX, false, replay, drive);
-	if (drive->last_sample_ms != INT64_MIN)
+	(void)journal_each_open_event(journal, drive->run.id, orphan_end, drive);
+	if (!drive->judge.is_over)
 		current_tell(drive, drive->last_sample_ms);
 }
 
-/* What is open at the end of the run ends with it. */
 void drive_end_judge(struct drive *drive)
 {
-	struct collapse_finding finding;
-
-	if (drive->judge.collapse && collapse_current(drive->judge.collapse, &finding) &&
-		drive->last_sample_ms != INT64_MIN) {
-		finding.to_ms = drive->last_sample_ms;
-		finding_store(drive, &finding, finding.to_ms);
-	}
+	if (drive->last_sample_ms != INT64_MIN && !drive->judge.is_over)
+		findings_end(drive, drive->last_sample_ms);
 	watch_reset(&drive->judge);
 }
 

@@ -92,6 +92,8 @@ struct judge_watch {
 	struct steady *steady;	   /* NULL before the soak */
 	struct collapse *collapse; /* NULL before the first sample */
 	bool is_settled;
+	bool is_over;	 /* the soak is */
+	int64_t soak_ms; /* of its last sample */
 	int64_t told_ms; /* when the finding that lasts was last stored; 0: never */
 	bool is_open[COLLAPSE_KIND_COUNT];
 	struct collapse_finding open[COLLAPSE_KIND_COUNT]; /* with the numbers so far */
@@ -210,7 +212,10 @@ struct soak {
 	struct control_server *control;
 	uint64_t started_boot_ns;
 	sd_event_source *retry_timer;
-	struct evidence *evidence;  /* soak_cause.c; NULL before it is opened */
+	struct evidence *evidence; /* soak_cause.c; NULL before it is opened */
+	bool is_log_lost;	   /* of the kernel, and said */
+	uint64_t asleep_ns,
+		woken_ns; /* how long the machine has slept; when it last woke, monotonic, 0: never */
 	sd_device_monitor *monitor; /* NULL: no udev; the timer looks all the same */
 	struct alert_watch *alert;
 };
@@ -309,6 +314,9 @@ int64_t drive_now_ms(const struct drive *drive); /* the service's wall clock */
 /* Log an event and put it into the journal. */
 void drive_event(struct drive *drive, const char *kind, enum event_severity severity, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+/* One that stands for @count falls or losses in the verdict. */
+void drive_event_counted(struct drive *drive, const char *kind, enum event_severity severity, uint32_t count,
+	const char *format, ...) __attribute__((format(printf, 5, 6)));
 void drive_command(struct drive *drive, const struct keeper_command *command);
 void drive_verb(struct drive *drive, enum keeper_verb verb);
 void drive_set_status(struct drive *drive, enum run_status status, const char *reason); /* and publish it */

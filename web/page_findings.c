@@ -68,7 +68,7 @@ static int add_if_open(const struct event_record *event, void *arg)
 	const struct look *look = find_look(event->kind);
 	struct box *box = arg;
 
-	if (!look || is_moment(look) || event->until_ms != INT64_MIN)
+	if (!look)
 		return 0;
 	if (box->count++ == 0)
 		text_add(box->body, "<section class=\"alerts\" aria-label=\"What lasts now\"><ul>\n");
@@ -76,24 +76,15 @@ static int add_if_open(const struct event_record *event, void *arg)
 	return 0;
 }
 
-static void each_event(struct call *call, const struct run_record *run,
-	int (*each)(const struct event_record *, void *), void *arg)
-{
-	struct journal *journal;
-
-	/* That the journal can't be read is told by the table of events. */
-	if (store_journal(call->store, &journal) == 0)
-		(void)journal_each_event(journal, run->id, EVENTS_LOOKED, each, arg);
-}
-
 void page_add_findings(struct call *call, const struct run_record *run)
 {
 	struct box box = { &call->body, 0 };
+	struct journal *journal;
 
 	text_add(&call->body, "<div id=\"findings\" data-live>");
-	/* Of a log that ends in a fall nothing lasts now. */
-	if (run->ended_ms == INT64_MIN)
-		each_event(call, run, add_if_open, &box);
+	/* Of a log that ends in a fall nothing lasts now. That the journal can't be read is told by the table of events. */
+	if (run->ended_ms == INT64_MIN && store_journal(call->store, &journal) == 0)
+		(void)journal_each_open_event(journal, run->id, add_if_open, &box);
 	text_add(&call->body, box.count ? "</ul></section></div>\n" : "</div>\n");
 }
 
@@ -129,10 +120,12 @@ void page_add_marks(struct call *call, const struct run_record *run)
 {
 	struct text text = TEXT_INIT;
 	struct marks marks = { 0 };
+	struct journal *journal;
 
 	json_init(&marks.json, &text);
 	json_array_open(&marks.json);
-	each_event(call, run, add_mark, &marks);
+	if (store_journal(call->store, &journal) == 0)
+		(void)journal_each_event(journal, run->id, EVENTS_LOOKED, add_mark, &marks);
 	json_array_close(&marks.json);
 	text_add(&call->body, " data-marks=\"");
 	text_add_html(&call->body, text_string(&text));

@@ -15,13 +15,16 @@
 /* Runs whose figures are kept; the one not asked for the longest makes room. */
 #define KEPT_MAX 128
 
+/* The last reading of the drive's health may come so long after the end of the run. */
+#define LAST_READING_MS (10 * 60000)
+
 #define DRIVES_KEPT_NS (5 * NS_PER_S)
 /* A look that took long is kept this many times as long. */
 #define DRIVES_IDLE 20
 
 struct kept {
 	char run[RUN_ID_MAX];
-	struct figures *figures; /* NULL once the run has ended: they don't change any more */
+	struct figures *figures; /* NULL when the run is over: they don't change any more */
 	struct summary_figures last;
 	int64_t ended_ms;
 	char verify_json[sizeof(
@@ -127,7 +130,7 @@ static int kept_update(struct kept *kept, struct journal *journal, const struct 
 	kept->last = *figures_get(kept->figures);
 	kept->ended_ms = run->ended_ms;
 	memcpy(kept->verify_json, run->verify_json, sizeof(kept->verify_json));
-	if (run->ended_ms != INT64_MIN) {
+	if (run->ended_ms != INT64_MIN && clock_wall_ms() - run->ended_ms > LAST_READING_MS) {
 		figures_free(kept->figures);
 		kept->figures = NULL;
 	}

@@ -103,8 +103,10 @@ static int open_window(struct figures *figures, int64_t until_ms)
 		figures->first_settled_ms = answer.window_from_ms;
 	figures->has_window = true;
 	summary_begin_window(figures->summary);
-	return journal_each_sample(figures->journal, figures->run->id, answer.window_from_ms, until_ms, true,
-		add_window, figures);
+	/* Stamps are on the grid of the interval, W begins where its first sample really did: some ms beside it. */
+	return journal_each_sample(figures->journal, figures->run->id,
+		answer.window_from_ms + (int64_t)figures->run->interval_s * 500, until_ms, true, add_window,
+		figures);
 }
 
 static int judge_sample(struct figures *figures, const struct sample *sample)
@@ -172,13 +174,12 @@ static int update_health(struct figures *figures)
 
 /* --- events --- */
 
-static int count_kind(struct figures *figures, const char *kind, int64_t from_ms, uint64_t *events)
+/* Falls, or losses of the drive. */
+static int count_kind(struct figures *figures, const char *kind, int64_t from_ms, uint64_t *out)
 {
-	uint64_t falls;
-	int rc = journal_count_events(figures->journal, figures->run->id, kind, from_ms, events, &falls);
+	uint64_t events;
 
-	*events = falls > *events ? falls : *events;
-	return rc;
+	return journal_count_events(figures->journal, figures->run->id, kind, from_ms, &events, out);
 }
 
 /* Falls of every kind that alerts. */

@@ -129,9 +129,9 @@ static const struct {
 
 struct verdict_ends {
 	struct verdict_health_reading first, last, now;
-	uint64_t warnings; /* of any reading */
-	uint64_t first_written_bytes, last_written_bytes;
-	uint64_t now_written_bytes;
+	uint64_t warnings;				  /* of any reading */
+	uint64_t before_written_bytes, now_written_bytes; /* by the disk's counter */
+	uint64_t written_bytes;				  /* summed up; unknown before the second reading */
 	size_t count;
 };
 
@@ -172,22 +172,44 @@ static void keep_known(const struct verdict_health_reading *from, struct verdict
 	}
 }
 
+/* What the first reading did not know is what the first one that knows it says. */
+static void fill_unknown(const struct verdict_health_reading *from, struct verdict_health_reading *to)
+{
+	struct verdict_health_reading filled = *from;
+
+	keep_known(to, &filled);
+	*to = filled;
+}
+
+/* The disk's counter begins anew with the machine, or where the drive is put back: then nothing is known of the time
+ * between. */
+static void add_written(struct verdict_ends *ends)
+{
+	if (ends->now_written_bytes == VERDICT_HEALTH_UNKNOWN)
+		return;
+	if (ends->before_written_bytes != VERDICT_HEALTH_UNKNOWN) {
+		if (ends->written_bytes == VERDICT_HEALTH_UNKNOWN)
+			ends->written_bytes = 0;
+		if (ends->now_written_bytes > ends->before_written_bytes)
+			ends->written_bytes += ends->now_written_bytes - ends->before_written_bytes;
+	}
+	ends->before_written_bytes = ends->now_written_bytes;
+}
+
 static int take_reading(const struct health_record *health, void *arg)
 {
 	struct verdict_ends *ends = arg;
 
 	verdict_health_reading_init(&ends->now);
-	ends->now_written_bytes = 0;
+	ends->now_written_bytes = VERDICT_HEALTH_UNKNOWN;
 	(void)flat_each(health->fields, take_value, ends);
 	if (ends->now.critical_warning != VERDICT_HEALTH_UNKNOWN)
 		ends->warnings |= ends->now.critical_warning;
-	if (ends->count++ == 0) {
+	if (ends->count++ == 0)
 		ends->first = ends->last = ends->now;
-		ends->first_written_bytes = ends->now_written_bytes;
-	}
+	fill_unknown(&ends->now, &ends->first);
 	keep_known(&ends->now, &ends->last);
-	if (ends->now_written_bytes > ends->last_written_bytes)
-		ends->last_written_bytes = ends->now_written_bytes;
+	add_written(ends);
 	return 0;
 }
 
@@ -200,7 +222,8 @@ static void take_rating(const char *key, const char *value, void *arg)
 
 static int find(struct journal *journal, const struct run_record *run, struct verdict_health *out)
 {
-	struct verdict_ends ends = { 0 };
+	struct verdict_ends ends = { .before_written_bytes = VERDICT_HEALTH_UNKNOWN,
+		.written_bytes = VERDICT_HEALTH_UNKNOWN };
 	struct verdict_health_input input = { 0 };
 	int rc = journal_each_health(journal, run->id, INT64_MIN, false, take_reading, &ends);
 
@@ -211,8 +234,7 @@ static int find(struct journal *journal, const struct run_record *run, struct ve
 		ends.last.critical_warning = ends.warnings;
 	input.first = ends.first;
 	input.last = ends.last;
-	if (ends.last_written_bytes > ends.first_written_bytes)
-		input.written_bytes = ends.last_written_bytes - ends.first_written_bytes;
+	input.written_bytes = ends.written_bytes;
 	(void)flat_each(run->config_json, take_rating, &input.rated_bytes);
 	verdict_health_decide(&input, out);
 	return 0;

@@ -61,7 +61,7 @@ struct event_record {
 	char text[EVENT_TEXT_MAX];
 	char cause[32], evidence[EVENT_TEXT_MAX]; /* empty: none */
 	char key[40]; /* within the run: one that comes again takes the place of the event before; empty: none */
-	uint32_t count; /* falls of throughput that it stands for */
+	uint32_t count; /* falls of throughput, or losses of the drive, that it stands for */
 };
 
 /* A health reading of a run as stored. The strings belong to whoever holds the record. */
@@ -124,7 +124,11 @@ int journal_each_sample(struct journal *journal, const char *run, int64_t from_m
 int journal_each_event(struct journal *journal, const char *run, size_t limit,
 	int (*each)(const struct event_record *, void *), void *arg);
 
-/* How many events of @kind a run has from @from_ms on, and how many falls these stand for. */
+/* Those of a run that have a key and no end, newest first. */
+int journal_each_open_event(struct journal *journal, const char *run,
+	int (*each)(const struct event_record *, void *), void *arg);
+/* How many events of @kind a run has from @from_ms on, and how many falls these stand for that were not the host's or
+ * the service's own doing. */
 int journal_count_events(struct journal *journal, const char *run, const char *kind, int64_t from_ms,
 	uint64_t *events, uint64_t *falls);
 

@@ -74,7 +74,8 @@ static int walk_events(struct journal *journal, sqlite3_stmt *statement,
 	return rc == SQLITE_DONE ? 0 : journal_fail(journal, rc);
 }
 
-int journal_each_event(struct journal *journal, const char *run, size_t limit,
+/* @where may name ?1, the run, and ?2, the most that are wanted. */
+static int each_event(struct journal *journal, const char *where, const char *run, size_t limit,
 	int (*each)(const struct event_record *, void *), void *arg)
 {
 	struct text sql = TEXT_INIT;
@@ -83,8 +84,7 @@ int journal_each_event(struct journal *journal, const char *run, size_t limit,
 
 	text_add(&sql, "SELECT ");
 	fields_sql(&sql, FIELDS(event_fields), "", "");
-	text_addf(
-		&sql, " FROM events %s ORDER BY t_ms DESC, event DESC LIMIT ?2", run ? "WHERE run = ?1" : "");
+	text_addf(&sql, " FROM events %s ORDER BY t_ms DESC, event DESC LIMIT ?2", where);
 	rc = text_error(&sql);
 	if (rc == 0)
 		rc = journal_prepare(journal, text_string(&sql), &statement);
@@ -101,10 +101,25 @@ int journal_each_event(struct journal *journal, const char *run, size_t limit,
 	return rc;
 }
 
+int journal_each_event(struct journal *journal, const char *run, size_t limit,
+	int (*each)(const struct event_record *, void *), void *arg)
+{
+	return each_event(journal, run ? "WHERE run = ?1" : "", run, limit, each, arg);
+}
+
+int journal_each_open_event(
+	struct journal *journal, const char *run, int (*each)(const struct event_record *, void *), void *arg)
+{
+	return each_event(
+		journal, "WHERE run = ?1 AND key IS NOT NULL AND until_ms IS NULL", run, SIZE_MAX, each, arg);
+}
+
+/* What the host or the service itself did is nothing of the drive's. */
 static void count_sql(struct text *sql)
 {
-	text_add(sql, "SELECT count(*), ifnull(sum(count), 0) FROM events WHERE run = ?1 AND kind = ?2 AND "
-		      "t_ms >= ?3");
+	text_add(sql,
+		"SELECT count(*), ifnull(sum(CASE WHEN cause IN ('host', 'own-pause', 'health-poll') THEN 0 "
+		"ELSE count END), 0) FROM events WHERE run = ?1 AND kind = ?2 AND t_ms >= ?3");
 }
 
 int journal_count_events(struct journal *journal, const char *run, const char *kind, int64_t from_ms,

@@ -16,7 +16,7 @@ libdrivesoak_a_SOURCES += \
 	monitor/archive/archive_view.c monitor/archive/archive_view.h
 libdrivesoak_a_SOURCES += \
 	monitor/archive/export.c monitor/archive/export.h \
-	monitor/archive/figures.c monitor/archive/figures.h \
+	monitor/archive/figures.c monitor/archive/figures.h monitor/archive/finding.c monitor/archive/finding.h \
 	monitor/archive/report.c monitor/archive/report.h monitor/archive/report_outcome.c monitor/archive/report_verdict.c \
 	monitor/archive/outcome.c monitor/archive/outcome.h \
 	monitor/archive/settings.c monitor/archive/settings.h \

@@ -263,9 +263,17 @@ static bool cut_try(struct worker *worker)
 	return seq == atomic_load_explicit(&counters->seq, memory_order_relaxed);
 }
 
+/* A worker that has lost its processor in a section must get it back: whoever waits leaves it alone. */
+static void cut_rest(void)
+{
+	const struct timespec rest = { .tv_nsec = 50000 };
+
+	(void)nanosleep(&rest, NULL);
+}
+
 /* A worker whose counters do not move is read at once, so one that hangs needs no answer; one that moves them all the
- * time closes its section and makes the cut itself. Only one in the middle of a section is waited for: it never blocks
- * there. */
+ * time closes its section and makes the cut itself. Only one in the middle of a section is waited for: it waits for no
+ * drive there. */
 static void cut_await(struct worker *worker)
 {
 	struct worker_counters *counters = &worker->counters;
@@ -280,12 +288,12 @@ static void cut_await(struct worker *worker)
 		for (unsigned turns = 0; turns < CUT_TRIES; turns++) {
 			if (atomic_load_explicit(&counters->cut_state, memory_order_acquire) == CUT_MADE)
 				break;
-			(void)sched_yield();
+			cut_rest();
 		}
 		/* What can't be withdrawn is made, or is being made. */
 		if (!atomic_compare_exchange_strong(&counters->cut_state, &wanted, CUT_NONE)) {
 			while (atomic_load_explicit(&counters->cut_state, memory_order_acquire) != CUT_MADE)
-				(void)sched_yield();
+				cut_rest();
 			atomic_store(&counters->cut_state, CUT_NONE);
 			return;
 		}

@@ -287,6 +287,7 @@ void cause_decide(const struct cause_input *in, struct cause_answer *out)
 	if (!has_begin) {
 		(void)cause_found(out, CAUSE_UNKNOWN, CAUSE_INFERRED,
 			"what was seen when it began is not kept any more");
+		out->lacks_begin = true;
 		return;
 	}
 	for (unsigned i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)

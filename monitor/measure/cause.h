@@ -125,6 +125,7 @@ struct cause_input {
 struct cause_answer {
 	enum cause cause;
 	enum cause_rank rank;
+	bool lacks_begin; /* unknown because the record does not have the fall's beginning any more */
 	char evidence[CAUSE_TEXT_MAX]; /* a sentence, no full stop; of unknown: what was looked at */
 };
 

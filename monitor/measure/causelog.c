@@ -187,15 +187,6 @@ void causelog_recall(struct causelog *log, int64_t detected_ms, const struct cau
 	*answer_of(log, detected_ms) = *answer;
 }
 
-/* Of a fall that began before the record only what was found then is worth anything. */
-static bool has_begin(const struct causelog *log, const struct collapse_finding *finding)
-{
-	const struct cause_sample *first = log->samples;
-
-	return log->sample_count > 0 &&
-	       first->t_ms - (int64_t)(first->elapsed_ns / NS_PER_MS) <= finding->from_ms;
-}
-
 void causelog_find(struct causelog *log, const struct collapse_finding *finding,
 	const struct causelog_context *context, struct cause_answer *out)
 {
@@ -219,7 +210,8 @@ void causelog_find(struct causelog *log, const struct collapse_finding *finding,
 		log->views[i] = (struct cause_line){ log->lines[i].t_ms, log->lines[i].word,
 			log->lines[i].text };
 	cause_decide(&input, out);
-	if (out->cause == CAUSE_UNKNOWN && kept->cause != CAUSE_UNKNOWN && !has_begin(log, finding))
+	/* Of a fall that began before the record only what was found then is worth anything. */
+	if (out->lacks_begin && kept->evidence[0])
 		*out = *kept;
 	*kept = *out;
 }

@@ -48,7 +48,7 @@ struct evidence {
 	struct slot *slots; /* from here on under the lock */
 	bool is_asked;
 	int64_t stamp;
-	atomic_bool quits, has_quit;
+	atomic_bool quits, has_quit, is_log_lost;
 };
 
 static void turn_wake(struct evidence *evidence)
@@ -151,6 +151,8 @@ static void lines_read(struct evidence *evidence)
 		if (rc < 0) {
 			kernellog_close(evidence->log);
 			evidence->log = NULL;
+			atomic_store(&evidence->is_log_lost, true);
+			has_news = true;
 		}
 		if (rc <= 0)
 			break;
@@ -283,7 +285,7 @@ bool evidence_free(struct evidence *evidence, uint64_t timeout_ns)
 
 const char *evidence_log_trouble(const struct evidence *evidence)
 {
-	return evidence->trouble;
+	return atomic_load(&evidence->is_log_lost) ? "it could not be read on" : evidence->trouble;
 }
 
 void evidence_watch(struct evidence *evidence, unsigned index, const struct blockdev *disks, unsigned count)

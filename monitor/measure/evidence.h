@@ -62,7 +62,7 @@ int evidence_new(const struct evidence_setup *setup, struct evidence **out);
 /* End the thread; false when it still hangs after @timeout_ns: it is then left alone. NULL is fine. */
 bool evidence_free(struct evidence *evidence, uint64_t timeout_ns);
 
-/* "" or why no line will ever come. */
+/* "" or why no line will come, or come any more. */
 const char *evidence_log_trouble(const struct evidence *evidence);
 
 /* From now on the slot is of these disks; none: of nothing. What the slot held is forgotten. */

@@ -84,8 +84,8 @@ static const struct {
 		"collapses of throughput" },
 	{ VERDICT_REMARKS, offsetof(struct verdict_input, aer_errors_grown), "PCIe error (AER)",
 		"PCIe errors (AER)" },
-	{ VERDICT_REMARKS, offsetof(struct verdict_input, link_events), "change of the link's speed or width",
-		"changes of the link's speed or width" },
+	{ VERDICT_REMARKS, offsetof(struct verdict_input, link_events), "event of the link",
+		"events of the link" },
 };
 
 static uint64_t count_at(const struct verdict_input *in, size_t offset)

@@ -9,7 +9,7 @@ import os
 import pathlib
 import time
 
-from harness import MIB, Service, Skip, loop_filesystem, main, wait_for, work_folder
+from harness import CLIENT, MIB, Service, Skip, loop_filesystem, main, run, wait_for, work_folder
 from receivers import Alertmanager, MailServer, Webhook
 
 BLKIO = pathlib.Path("/sys/fs/cgroup/blkio")
@@ -139,6 +139,8 @@ def check_collapse(receivers, service, throttle):
     drive = service.wait_drive(lambda d: d["reason"], 10, "the reason after the kill")
     assert drive["reason"].startswith("collapse: "), drive
     assert [e["t_s"] for e in falls(service)] == [event["t_s"]], falls(service)
+    # What was found of its cause before the kill is not lost.
+    assert "not kept" not in falls(service)[0]["evidence"], falls(service)
     throttle.set(FAST)
     fast_s = time.time()
     over = wait_for(lambda: falls(service)[0]["until_s"] and falls(service), 60, "the end")
@@ -166,6 +168,11 @@ def check_cliff(service, throttle):
     assert summary["verdict"] == "NO VERDICT" and not summary["steady"]["reached"], summary
     assert any("of 5 rounds measured" in reason for reason in summary["verdict_reasons"]), summary
     assert summary["collapses_per_h"] == 0, summary
+    # What lasts when the run ends, ends with it.
+    assert falls(service)[0]["until_s"] is None, falls(service)
+    run(CLIENT, "stop", "cand", "-c", str(service.config))
+    wait_for(lambda: service.drive()["state"] == "done", 20, "the end of the run")
+    wait_for(lambda: falls(service)[0]["until_s"], 5, "the end of the cliff")
     service.stop()
 
 

@@ -84,7 +84,7 @@ static struct verdict_input spotless(void)
 	ROW(in->collapses = 1, VERDICT_REMARKS, "1 collapse of throughput") \
 	ROW(in->collapses = 4, VERDICT_REMARKS, "4 collapses of throughput") \
 	ROW(in->aer_errors_grown = 1, VERDICT_REMARKS, "1 PCIe error (AER)") \
-	ROW(in->link_events = 2, VERDICT_REMARKS, "2 changes of the link's speed or width") \
+	ROW(in->link_events = 2, VERDICT_REMARKS, "2 events of the link") \
 	ROW(in->is_pre_state_known = false, VERDICT_REMARKS, "the state of the drive before the run is not known: neither purged nor trimmed") \
 	ROW(in->verify.coverage_pct = 99.99, VERDICT_REMARKS, "the ledger covers 99.9 % of the extent: a lost write outside is not seen") \
 	ROW((in->verify.coverage_pct = 50, in->verify.was_done = false), VERDICT_PASS, NULL) \

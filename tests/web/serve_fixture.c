@@ -291,6 +291,7 @@ static void put_findings(struct journal *journal, const struct made *drive, cons
 	}
 	(void)snprintf(event.drive, sizeof(event.drive), "%s", run->drive);
 	(void)snprintf(event.run, sizeof(event.run), "%s", run->id);
+	(void)snprintf(event.key, sizeof(event.key), "fall-%lld", (long long)event.t_ms);
 	must(journal_put_event(journal, &event), "event");
 }
 
