@@ -15,6 +15,19 @@
 
 #define HOUR_S 3600.0
 
+/* An error or a loss of the drive within so long of an event of its link is the link's. */
+#define INCIDENT_MS TROUBLES_INCIDENT_MS
+/* More than so many times of each are not looked at: what they are is then not known. */
+#define TIMES_MAX 256
+
+struct times {
+	unsigned count;
+	struct {
+		int64_t from_ms, to_ms;
+		uint64_t count;
+	} list[TIMES_MAX];
+};
+
 struct figures {
 	struct summary *summary;
 	struct steady *steady; /* NULL before the soak: how much is written over and over is not known yet */
@@ -22,7 +35,8 @@ struct figures {
 	int64_t first_settled_ms;
 	bool has_window;
 	uint64_t io_errors;
-	uint64_t error_events; /* that were looked through for the troubles */
+	struct times errors, links, losses; /* errors: of requests */
+	uint64_t events_seen;		    /* of kinds that tell of troubles */
 	struct troubles troubles;
 	int64_t health_ms; /* of the last reading in it; INT64_MIN: none */
 	struct verdict_health health;
@@ -135,6 +149,37 @@ static int judge_sample(struct figures *figures, const struct sample *sample)
 	}
 }
 
+/* What follows closely is one. */
+static void times_add(struct times *times, int64_t t_ms, uint64_t count)
+{
+	unsigned last = times->count - 1;
+
+	if (times->count && t_ms >= times->list[last].to_ms &&
+		t_ms - times->list[last].to_ms <= INCIDENT_MS) {
+		times->list[last].to_ms = t_ms;
+		times->list[last].count += count;
+	} else if (times->count < TIMES_MAX) {
+		times->list[times->count].from_ms = times->list[times->count].to_ms = t_ms;
+		times->list[times->count++].count = count;
+	}
+}
+
+/* How many of @of are near any of @near. */
+static uint64_t times_near(const struct times *of, const struct times *near)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < of->count; i++)
+		for (unsigned j = 0; j < near->count; j++) {
+			if (near->list[j].from_ms > of->list[i].to_ms + INCIDENT_MS ||
+				near->list[j].to_ms < of->list[i].from_ms - INCIDENT_MS)
+				continue;
+			sum += of->list[i].count;
+			break;
+		}
+	return sum;
+}
+
 static int feed(const struct sample *sample, void *arg)
 {
 	struct figures *figures = arg;
@@ -144,8 +189,10 @@ static int feed(const struct sample *sample, void *arg)
 		rc = judge_sample(figures, sample);
 	if (rc < 0)
 		return rc;
-	if (sample->errors != SAMPLE_UNKNOWN)
+	if (sample->errors != SAMPLE_UNKNOWN && sample->errors) {
 		figures->io_errors += sample->errors;
+		times_add(&figures->errors, sample->t_ms, sample->errors);
+	}
 	figures->last_ms = sample->t_ms;
 	return 0;
 }
@@ -265,25 +312,58 @@ static void put_verify(const struct run_record *run, struct verdict_verify *out)
 	};
 }
 
-/* The newest event that tells the sums of the run has them all. */
-static int take_troubles(const struct event_record *event, void *arg)
+struct troubles_read {
+	struct figures *figures;
+	bool has_sums; /* the newest event that tells those of the run has them all */
+};
+
+/* Newest first; times go backwards, so each is one of its own. */
+static int take_event(const struct event_record *event, void *arg)
 {
-	return troubles_parse(event->text, arg);
+	struct troubles_read *read = arg;
+	struct figures *figures = read->figures;
+
+	if (strcmp(event->kind, "absent") == 0 && event->count)
+		times_add(&figures->losses, event->t_ms, event->count);
+	if (strcmp(event->kind, "error") != 0)
+		return 0;
+	if (!read->has_sums)
+		read->has_sums = troubles_parse(event->text, &figures->troubles);
+	if (event->severity != EVENT_INFO && strcmp(event->cause, "link") == 0)
+		times_add(&figures->links, event->t_ms, 1);
+	return 0;
 }
 
 static int update_troubles(struct figures *figures)
 {
-	uint64_t events, falls;
+	struct troubles_read read = { .figures = figures };
+	uint64_t errors, absences, falls;
 	int rc = journal_count_events(
-		figures->journal, figures->run->id, "error", INT64_MIN, &events, &falls);
+		figures->journal, figures->run->id, "error", INT64_MIN, &errors, &falls);
 
-	if (rc < 0 || events == figures->error_events)
+	if (rc == 0)
+		rc = journal_count_events(
+			figures->journal, figures->run->id, "absent", INT64_MIN, &absences, &falls);
+	if (rc < 0 || errors + absences == figures->events_seen)
 		return rc;
-	rc = journal_each_event(
-		figures->journal, figures->run->id, SIZE_MAX, take_troubles, &figures->troubles);
-	if (rc >= 0)
-		figures->error_events = events;
-	return rc < 0 ? rc : 0;
+	figures->links.count = figures->losses.count = 0;
+	rc = journal_each_event(figures->journal, figures->run->id, SIZE_MAX, take_event, &read);
+	if (rc == 0)
+		figures->events_seen = errors + absences;
+	return rc;
+}
+
+static void put_troubles(const struct figures *figures, struct verdict_input *input)
+{
+	const struct troubles *sum = &figures->troubles;
+
+	input->troubles.io_errors = figures->io_errors;
+	input->troubles.io_errors_traced = times_near(&figures->errors, &figures->links);
+	input->troubles.losses_traced = times_near(&figures->losses, &figures->links);
+	input->troubles.resets = sum->resets;
+	input->troubles.resets_traced = sum->resets_traced;
+	input->aer_errors_grown = sum->aer_errors;
+	input->link_events = sum->link_events;
 }
 
 static int update_verdict(struct figures *figures)
@@ -309,11 +389,7 @@ static int update_verdict(struct figures *figures)
 	rc = update_troubles(figures);
 	if (rc == 0)
 		rc = count_kind(figures, "absent", INT64_MIN, &input.troubles.losses);
-	input.troubles.io_errors = figures->io_errors;
-	input.troubles.resets = figures->troubles.resets;
-	input.troubles.resets_traced = figures->troubles.resets_traced;
-	input.aer_errors_grown = figures->troubles.aer_errors;
-	input.link_events = figures->troubles.link_events;
+	put_troubles(figures, &input);
 	(void)flat_each(run->config_json, take_slo, &input.slo);
 	verdict_decide(&input, &now->verdict);
 	return rc;

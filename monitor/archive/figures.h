@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* figures.h - all that follows from what is stored of a run: the headline figures over the settled window W, whether it
  * has settled, its collapses, wear, and the verdict with its reasons. Kept up to date, so that a look reads only what is
- * new. Reads the journal on the caller's thread; one thread. Errors are those of journal.h, and -ENOMEM.
+ * new; for that they take up to 48 bytes a sample. Reads the journal on the caller's thread; one thread. Errors are those of
+ * journal.h, and -ENOMEM.
  *
  * Steady state is judged here from the samples, as the service does while it runs; falls of throughput are those that
  * the service, or the import of a log, has put among the events. */

@@ -298,6 +298,38 @@ static void put_health(struct rig *rig, int64_t t_ms, unsigned media_errors)
 	assert_int_equal(journal_put_health(rig->journal, &record), 0);
 }
 
+/* What came with trouble of the link is not held against the drive. */
+static void test_errors_and_losses_are_traced_to_the_link(void **state)
+{
+	struct event_record event;
+	struct sample sample;
+	struct rig rig;
+
+	(void)state;
+	rig_begin(&rig);
+	put_many(&rig, HOURS(8), 100);
+	sample = sample_at(&rig, 100);
+	sample.errors = 4;
+	put(&rig, &sample);
+	put_event(&rig, "absent", rig.t_ms + 2000, 1);
+	check_class(&rig, VERDICT_FAIL, "4 I/O errors not traced");
+	event = fixture_event(rig.t_ms + 9000, rig.run.id, "link: ata3: SATA link down; so far in the run: ");
+	(void)snprintf(event.kind, sizeof(event.kind), "error");
+	(void)snprintf(event.cause, sizeof(event.cause), "link");
+	troubles_print(&(struct troubles){ .link_events = 1 }, event.text + strlen(event.text));
+	assert_int_equal(journal_put_event(rig.journal, &event), 0);
+	check_class(&rig, VERDICT_REMARKS, "1 event of the link");
+	/* Hours later it is the drive's own. */
+	put_many(&rig, HOURS(1), 100);
+	sample = sample_at(&rig, 100);
+	sample.errors = 1;
+	put(&rig, &sample);
+	check_class(&rig, VERDICT_FAIL, "1 I/O error not traced");
+	put_event(&rig, "absent", rig.t_ms + 2000, 1);
+	check_class(&rig, VERDICT_FAIL, "1 loss of the drive not traced");
+	rig_end(&rig);
+}
+
 static void test_health_that_got_worse_fails_the_run(void **state)
 {
 	struct rig rig;
@@ -342,6 +374,7 @@ int main(void)
 		CASE(test_without_the_rule_the_window_is_the_soak),
 		CASE(test_a_long_even_run_passes_and_a_short_one_has_no_verdict),
 		CASE(test_each_source_has_its_say_in_the_verdict),
+		CASE(test_errors_and_losses_are_traced_to_the_link),
 		CASE(test_health_that_got_worse_fails_the_run),
 		CASE(test_an_import_has_no_window_and_its_falls_count),
 	};
