@@ -23,6 +23,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 DAEMON = str(BUILD / "drivesoakd")
 CLIENT = str(BUILD / "drivesoak")
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+BUSY_PERCENT = 40  # of the time somebody waits for a CPU: more than the tests alone do
 
 
 class Skip(Exception):
@@ -37,7 +38,7 @@ def main(namespace):
             continue
         start = time.monotonic()
         try:
-            function()
+            try_test(name, function)
             passed += 1
             print(f"ok {name} ({time.monotonic() - start:.1f} s)", flush=True)
         except Skip as reason:
@@ -48,6 +49,30 @@ def main(namespace):
             traceback.print_exc()
             print(f"not ok {name}", flush=True)
     sys.exit(1 if failed else 77 if skipped and not passed else 0)
+
+
+def try_test(name, function):
+    """Once; once more where others had the CPUs, for what is done in real time has no time then. Both are told."""
+    try:
+        function()
+    except Skip:
+        raise
+    except Exception:
+        pressure = cpu_pressure()
+        if pressure < BUSY_PERCENT:
+            raise
+        traceback.print_exc()
+        print(f"again {name}: somebody waited for a CPU in {pressure:.0f} % of the last minute", flush=True)
+        function()
+
+
+def cpu_pressure():
+    """Percent of the last minute in which somebody waited for a CPU; 0 where the kernel does not tell."""
+    try:
+        first = pathlib.Path("/proc/pressure/cpu").read_text().splitlines()[0]
+    except OSError:
+        return 0
+    return float(first.split("avg60=")[1].split()[0])
 
 
 def wait_for(condition, seconds, what):

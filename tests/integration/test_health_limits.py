@@ -82,6 +82,10 @@ class Rig:
         except AssertionError as error:
             raise AssertionError(f"{error}; {self.drive(name)}\n{self.service.log()}") from error
 
+    def told(self, name, words):
+        """The journal is a moment behind."""
+        return wait_for(lambda: self.events(name, words), 5, f"{name}: {words}")
+
     def events(self, name, words):
         return [e for e in self.service.events() if e["drive"] == name and words in e["text"]]
 
@@ -183,8 +187,8 @@ def test_limits_stop_and_pause_across_kills():
         assert worn["reason"] in it.drive("worn")["reason"], it.drive("worn")
         mute = it.drive("mute")
         assert mute["reason"] == "the run used 13 % of the drive's life (7 to 20 %), its wear-limit is 5 %", mute
-        assert it.events("mute", "unsafe shutdowns (power): 1 more, 4 in all"), service.events()
-        assert it.events("mute", "tells how worn it is again: wear-limit holds"), service.events()
+        assert it.told("mute", "unsafe shutdowns (power): 1 more, 4 in all"), service.events()
+        assert it.told("mute", "tells how worn it is again: wear-limit holds"), service.events()
         assert len(it.events("mute", "firmware changed")) == 1, "not told again"
         # An unknown temperature does not end a pause for heat.
         wait_for(lambda: it.events("hot", "does not tell how warm it is any more"), 5, "that heat is not told")
@@ -198,7 +202,7 @@ def test_limits_stop_and_pause_across_kills():
         it.say("hot", temp=54)
         it.say("both", temp=54, used=10)
         it.wait_drive("hot", lambda d: d["state"] == "running", INTERVAL_S + 5, "to go on")
-        assert it.events("hot", "cool again at 54 C"), service.events()
+        assert it.told("hot", "cool again at 54 C"), service.events()
         wait_for(lambda: it.written()["hot"] > before["hot"], 10, "writes of the drive that has cooled down")
 
         both = it.wait_drive("both", lambda d: d["state"] == "done", 20, "its verification")
