@@ -183,7 +183,8 @@ static void feed_errors(struct drive *drive)
 	reading.value = (double)errors;
 	(void)snprintf(reading.text, sizeof(reading.text), "%llu I/O errors in this run; the last: %s",
 		(unsigned long long)errors,
-		drive->last_error ? strerror(drive->last_error) : "before the restart of the service");
+		drive->last_error ? drive_error_text(drive, drive->last_error)
+				  : "before the restart of the service");
 	drive_alert(drive, &reading);
 }
 

@@ -170,7 +170,7 @@ static void interval_end(struct drive *drive, int64_t t_ms, uint32_t flags)
 
 /* Of a block device these speak of the drive: one that was pulled out answers ENOSPC, and it is never "full"; a failed
  * write or read on NVMe is ENODATA. */
-static const char *error_text(const struct drive *drive, int error)
+const char *drive_error_text(const struct drive *drive, int error)
 {
 	if (drive->config->device[0] && error == ENOSPC)
 		return "the drive takes no writes any more (ENOSPC)";
@@ -193,7 +193,7 @@ static void errors_note(struct drive *drive)
 	if (log_complaint_raise(&drive->error_complaint, clock_mono_ns(), &suppressed))
 		drive_event(drive, "error", EVENT_CRITICAL,
 			"%s error at byte %llu of the target: %s; %llu in this interval", error.what,
-			(unsigned long long)error.offset_bytes, error_text(drive, error.error),
+			(unsigned long long)error.offset_bytes, drive_error_text(drive, error.error),
 			(unsigned long long)more);
 	do
 		drive->last_error = error.error;
@@ -218,7 +218,7 @@ static void errors_limit(struct drive *drive)
 		return;
 	(void)snprintf(reason, sizeof(reason), "%llu I/O errors are more than max-errors %llu; the last: %s",
 		(unsigned long long)errors, (unsigned long long)drive->config->max_errors,
-		drive->last_error ? error_text(drive, drive->last_error) : "before the restart");
+		drive->last_error ? drive_error_text(drive, drive->last_error) : "before the restart");
 	drive_fail(drive, reason);
 }
 

@@ -336,6 +336,9 @@ void drive_begin_sampling(struct drive *drive);
 /* Compare the disks' own counters with ours from here on. */
 void drive_watch_direct(struct drive *drive);
 
+/* What a failed request of the target means. */
+const char *drive_error_text(const struct drive *drive, int error);
+
 /* Begin to look at what the host does to the drive's threads; the target is open. */
 void drive_begin_host(struct drive *drive);
 /* Put what the host did into the sample that ends and flag it when the host was its limit. */
