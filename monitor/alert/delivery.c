@@ -17,6 +17,8 @@
 #define POLL_MOST_MS  60000
 #define FDS_MAX	      (COMMAND_FDS * 3 * CONFIG_NOTIFIES_MAX)
 #define DONE_BITS     64
+#define DONE_MAX      64 /* told to everybody, and not stored yet */
+#define TIDY_EVERY_NS (86400 * NS_PER_S)
 
 _Static_assert(3 * CONFIG_NOTIFIES_MAX <= DONE_BITS, "a bit for each channel that takes messages");
 
@@ -113,12 +115,15 @@ static int channels_new(struct delivery *delivery)
 	return 0;
 }
 
-/* Alerts must go out whatever has become of the file. */
+/* Alerts must go out whatever has become of the file: a damaged one makes room for a new one. */
 static int put_aside(struct delivery *delivery, const char *what, char *why)
 {
 	static const char *const parts[] = { "", "-wal", "-shm" };
 	char from[620], to[640];
 
+	outbox_close(delivery->outbox);
+	delivery->outbox = NULL;
+	delivery->tidy_next_ns = 0;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		(void)snprintf(from, sizeof(from), "%s%s", delivery->path, parts[i]);
 		(void)snprintf(to, sizeof(to), "%s.damaged%s", delivery->path, parts[i]);
@@ -130,29 +135,41 @@ static int put_aside(struct delivery *delivery, const char *what, char *why)
 	return outbox_open(delivery->path, false, &delivery->outbox, why);
 }
 
-static int outbox_prepare(struct delivery *delivery, char *why)
+static int begin_outbox(struct delivery *delivery, char *why)
 {
-	char words[OUTBOX_WHY_MAX];
 	uint64_t lost = 0;
-	int rc = outbox_open(delivery->path, false, &delivery->outbox, words);
+	int rc = outbox_begin(delivery->outbox, delivery->addresses, delivery->address_count, clock_wall_ms(),
+		!delivery->tidy_next_ns, &lost);
 
-	if (rc == -EBADMSG)
-		rc = put_aside(delivery, words, words);
-	if (rc == 0) {
-		rc = outbox_begin(delivery->outbox, delivery->addresses, delivery->address_count,
-			clock_wall_ms(), &lost);
-		if (rc < 0)
-			text_copy(words, sizeof(words), outbox_error(delivery->outbox));
-	}
-	/* A full disk is no reason not to start. */
-	if (rc == -ENOSPC || rc == -EBUSY)
-		rc = 0;
 	if (rc < 0)
-		(void)snprintf(why, DELIVERY_WHY_MAX, "%.200s: %s", delivery->path, words);
+		text_copy(why, OUTBOX_WHY_MAX, outbox_error(delivery->outbox));
+	else
+		delivery->tidy_next_ns = clock_mono_ns() + TIDY_EVERY_NS;
 	if (lost)
 		delivery_event(delivery, EVENT_WARNING,
 			"%llu messages for channels that are no longer in the configuration are given up",
 			(unsigned long long)lost);
+	return rc;
+}
+
+static int outbox_prepare(struct delivery *delivery, char *why)
+{
+	char words[OUTBOX_WHY_MAX], what[OUTBOX_WHY_MAX];
+	int rc = outbox_open(delivery->path, false, &delivery->outbox, words);
+
+	if (rc == 0)
+		rc = begin_outbox(delivery, words);
+	if (rc == -EBADMSG) {
+		text_copy(what, sizeof(what), words);
+		rc = put_aside(delivery, what, words);
+		if (rc == 0)
+			rc = begin_outbox(delivery, words);
+	}
+	/* A full disk is no reason not to start: the thread tries again. */
+	if (rc == -ENOSPC || rc == -EBUSY)
+		rc = 0;
+	if (rc < 0)
+		(void)snprintf(why, DELIVERY_WHY_MAX, "%.200s: %s", delivery->path, words);
 	return rc;
 }
 
@@ -257,7 +274,15 @@ int delivery_new(const struct delivery_options *options, struct delivery **out, 
 int delivery_each_last(
 	struct delivery *delivery, int (*each)(const struct alert *alert, void *arg), void *arg)
 {
-	return delivery->outbox ? outbox_each_last(delivery->outbox, each, arg) : 0;
+	char what[OUTBOX_WHY_MAX], why[OUTBOX_WHY_MAX];
+	int rc = delivery->outbox ? outbox_each_last(delivery->outbox, each, arg) : 0;
+
+	if (rc != -EBADMSG)
+		return rc;
+	text_copy(what, sizeof(what), outbox_error(delivery->outbox));
+	if (put_aside(delivery, what, why) == 0)
+		(void)begin_outbox(delivery, why);
+	return rc;
 }
 
 /* ------------------------------------------------------------------------------------------- what crosses */
@@ -267,12 +292,17 @@ static void wake(struct delivery *delivery)
 	(void)curl_multi_wakeup(delivery->multi);
 }
 
+static bool has_room_now(const struct delivery *delivery)
+{
+	return delivery->given_count < DELIVERY_QUEUE_MAX && delivery->given_length < DELIVERY_QUEUE_MAX;
+}
+
 bool delivery_has_room(struct delivery *delivery)
 {
 	bool has_room;
 
 	(void)pthread_mutex_lock(&delivery->mutex);
-	has_room = delivery->given_count < DELIVERY_QUEUE_MAX;
+	has_room = has_room_now(delivery);
 	(void)pthread_mutex_unlock(&delivery->mutex);
 	return has_room;
 }
@@ -297,6 +327,15 @@ static struct batch *batch_new(const struct alert *alerts, size_t count, const s
 	return batch;
 }
 
+/* Some channel has not got it. */
+static bool owes_message(const struct delivery *delivery, const struct batch *batch)
+{
+	for (size_t i = 0; batch->message && i < delivery->address_count; i++)
+		if (!(batch->done >> i & 1))
+			return true;
+	return false;
+}
+
 bool delivery_put(struct delivery *delivery, const struct alert *alerts, size_t count,
 	const struct alert_message *message)
 {
@@ -305,12 +344,18 @@ bool delivery_put(struct delivery *delivery, const struct alert *alerts, size_t 
 
 	if (!batch)
 		return false;
+	/* The same however often and from wherever it is sent. */
+	if (batch->message && outbox_draw_id(batch->message) < 0) {
+		batch_free(batch);
+		return false;
+	}
 	(void)pthread_mutex_lock(&delivery->mutex);
-	has_room = delivery->given_count < DELIVERY_QUEUE_MAX;
+	has_room = has_room_now(delivery);
 	if (has_room) {
 		*delivery->given_end = batch;
 		delivery->given_end = &batch->next;
-		delivery->given_count++;
+		delivery->given_length++;
+		delivery->given_count += owes_message(delivery, batch);
 	}
 	(void)pthread_mutex_unlock(&delivery->mutex);
 	if (has_room)
@@ -323,15 +368,16 @@ bool delivery_put(struct delivery *delivery, const struct alert *alerts, size_t 
 uint64_t delivery_test(struct delivery *delivery, const char *name)
 {
 	uint64_t test = 0;
-	bool is_known = false;
 
-	for (size_t i = 0; i < delivery->channel_count; i++)
-		is_known |= !*name || strcmp(delivery->channels[i].notify->name, name) == 0;
-	if (!is_known)
-		return 0;
 	(void)pthread_mutex_lock(&delivery->mutex);
-	test = ++delivery->test;
-	text_copy(delivery->test_name, sizeof(delivery->test_name), name);
+	for (size_t i = 0; i < delivery->channel_count; i++) {
+		struct channel *channel = &delivery->channels[i];
+
+		if (!*name || strcmp(channel->notify->name, name) == 0)
+			channel->test_asked = test = delivery->test + 1;
+	}
+	if (test)
+		delivery->test = test;
 	(void)pthread_mutex_unlock(&delivery->mutex);
 	wake(delivery);
 	return test;
@@ -359,13 +405,9 @@ static void take_given(struct delivery *delivery)
 	*end = delivery->given;
 	delivery->given = NULL;
 	delivery->given_end = &delivery->given;
-	for (size_t i = 0; i < delivery->channel_count; i++) {
-		struct channel *channel = &delivery->channels[i];
-
-		if (delivery->test > channel->tests_done &&
-			(!delivery->test_name[0] || strcmp(channel->notify->name, delivery->test_name) == 0))
-			channel->test = delivery->test;
-	}
+	delivery->given_length = 0;
+	for (size_t i = 0; i < delivery->channel_count; i++)
+		delivery->channels[i].test = delivery->channels[i].test_asked;
 	(void)pthread_mutex_unlock(&delivery->mutex);
 }
 
@@ -387,53 +429,156 @@ static void save_failed(struct delivery *delivery, const char *why)
 		"%s can't be written: %s; messages are sent from memory until it can", delivery->path, why);
 }
 
+static bool is_same_episode(const struct alert *a, const struct alert *b)
+{
+	return a->rule == b->rule && a->since_ms == b->since_ms && strcmp(a->drive, b->drive) == 0;
+}
+
+/* The alerts of @from, but those that @into knows as they are later, come first in it. */
+static bool alerts_merge(const struct batch *from, struct batch *into)
+{
+	struct alert *merged = calloc(from->alert_count + into->alert_count + 1, sizeof(*merged));
+	size_t count = 0;
+
+	if (!merged)
+		return false;
+	for (size_t i = 0; i < from->alert_count; i++) {
+		bool is_later = false;
+
+		for (size_t j = 0; j < into->alert_count; j++)
+			is_later |= is_same_episode(&from->alerts[i], &into->alerts[j]);
+		if (!is_later)
+			merged[count++] = from->alerts[i];
+	}
+	for (size_t i = 0; i < into->alert_count; i++)
+		merged[count++] = into->alerts[i];
+	free(into->alerts);
+	into->alerts = merged;
+	into->alert_count = count;
+	return true;
+}
+
+/* However long the file can't be written: of the oldest that nobody waits for only the alerts are kept. */
+static void merge_done(struct delivery *delivery)
+{
+	struct batch **link = &delivery->unsaved;
+	size_t done = 0;
+
+	for (const struct batch *batch = delivery->unsaved; batch; batch = batch->next)
+		done += !owes_message(delivery, batch);
+	while (done > DONE_MAX && *link && (*link)->next) {
+		struct batch *batch = *link;
+
+		if (owes_message(delivery, batch)) {
+			link = &batch->next;
+			continue;
+		}
+		if (!alerts_merge(batch, batch->next))
+			return;
+		*link = batch->next;
+		batch_free(batch);
+		done--;
+	}
+}
+
+static void count_down(struct delivery *delivery)
+{
+	(void)pthread_mutex_lock(&delivery->mutex);
+	delivery->given_count--;
+	(void)pthread_mutex_unlock(&delivery->mutex);
+}
+
+void delivery_note_done(struct delivery *delivery, struct batch *batch, const struct channel *channel)
+{
+	batch->done |= 1ULL << channel->number;
+	if (!owes_message(delivery, batch))
+		count_down(delivery);
+}
+
+void delivery_close_failed(struct delivery *delivery, int rc)
+{
+	if (rc == -EBUSY || rc == -ENOSPC)
+		return;
+	outbox_close(delivery->outbox);
+	delivery->outbox = NULL;
+}
+
 static int save_one(struct delivery *delivery, struct batch *batch, char *why)
 {
-	int rc = delivery->outbox ? 0 : outbox_open(delivery->path, false, &delivery->outbox, why);
-
-	if (rc < 0)
-		return rc;
-	rc = outbox_put(delivery->outbox, batch->alerts, batch->alert_count, batch->message,
+	int rc = outbox_put(delivery->outbox, batch->alerts, batch->alert_count, batch->message,
 		delivery->addresses, delivery->address_count, batch->done);
+
 	if (rc == 0)
 		return 0;
 	text_copy(why, OUTBOX_WHY_MAX, outbox_error(delivery->outbox));
-	/* A handle may keep an I/O error for good. */
-	if (rc != -EBUSY && rc != -ENOSPC) {
-		outbox_close(delivery->outbox);
-		delivery->outbox = NULL;
-	}
+	delivery_close_failed(delivery, rc);
 	return rc;
 }
 
 /* In order; what is being sent from memory right now is stored once it is known how that went. */
+static size_t save_all(struct delivery *delivery, char *why, int *rc)
+{
+	size_t saved = 0;
+
+	while (delivery->unsaved && !is_under_way(delivery, delivery->unsaved)) {
+		struct batch *batch = delivery->unsaved;
+
+		*rc = save_one(delivery, batch, why);
+		if (*rc < 0)
+			break;
+		delivery->unsaved = batch->next;
+		if (owes_message(delivery, batch))
+			count_down(delivery);
+		batch_free(batch);
+		saved++;
+	}
+	return saved;
+}
+
+static bool can_save(const struct delivery *delivery)
+{
+	return (delivery->unsaved && !is_under_way(delivery, delivery->unsaved)) || !delivery->outbox ||
+	       clock_mono_ns() >= delivery->tidy_next_ns;
+}
+
+/* After a start and once a day. */
+static int tidy(struct delivery *delivery, char *why)
+{
+	const bool is_start = !delivery->tidy_next_ns;
+	int rc;
+
+	if (clock_mono_ns() < delivery->tidy_next_ns)
+		return 0;
+	rc = begin_outbox(delivery, why);
+	if (rc < 0)
+		delivery_close_failed(delivery, rc);
+	if (rc < 0 && !is_start)
+		delivery->tidy_next_ns = clock_mono_ns() + TIDY_EVERY_NS;
+	return rc;
+}
+
 static void save(struct delivery *delivery)
 {
 	char why[OUTBOX_WHY_MAX] = "";
 	size_t saved = 0;
+	int rc = 0;
 
-	while (delivery->unsaved && clock_mono_ns() >= delivery->save_next_ns &&
-		!is_under_way(delivery, delivery->unsaved)) {
-		struct batch *batch = delivery->unsaved;
-
-		if (save_one(delivery, batch, why) < 0) {
-			save_failed(delivery, why);
-			break;
-		}
-		delivery->unsaved = batch->next;
-		batch_free(batch);
-		saved++;
-	}
-	if (!saved)
+	if (clock_mono_ns() < delivery->save_next_ns || !can_save(delivery))
 		return;
-	(void)pthread_mutex_lock(&delivery->mutex);
-	delivery->given_count -= saved;
-	(void)pthread_mutex_unlock(&delivery->mutex);
-	if (delivery->is_unsaved_told && !delivery->unsaved) {
+	if (!delivery->outbox)
+		rc = outbox_open(delivery->path, false, &delivery->outbox, why);
+	if (rc == 0)
+		saved = save_all(delivery, why, &rc);
+	if (rc == 0)
+		rc = tidy(delivery, why);
+	if (rc < 0) {
+		save_failed(delivery, why);
+		merge_done(delivery);
+	} else if (delivery->is_unsaved_told && !delivery->unsaved) {
 		delivery->is_unsaved_told = false;
 		delivery_event(delivery, EVENT_INFO, "%s can be written again", delivery->path);
 	}
-	for (size_t i = 0; i < delivery->channel_count; i++)
+	for (size_t i = 0; saved && i < delivery->channel_count; i++)
 		channel_publish(delivery, &delivery->channels[i]);
 }
 
@@ -470,21 +615,25 @@ static void look_at_commands(struct delivery *delivery)
 
 static void wait_for_news(struct delivery *delivery)
 {
+	const bool is_stopping = atomic_load(&delivery->is_stopping);
 	struct curl_waitfd fds[FDS_MAX];
 	unsigned fd_count = 0;
 	uint64_t now_ns = clock_mono_ns(), due_ns = now_ns + POLL_MOST_MS * NS_PER_MS, left_ms;
 
 	for (size_t i = 0; i < delivery->channel_count; i++) {
 		struct channel *channel = &delivery->channels[i];
-		const uint64_t channel_ns = channel_due_ns(delivery, channel);
+		/* Nothing is begun any more once it stops. */
+		const uint64_t channel_ns = is_stopping && channel->job == JOB_NONE
+						    ? due_ns
+						    : channel_due_ns(delivery, channel);
 
 		due_ns = channel_ns < due_ns ? channel_ns : due_ns;
 		if (channel->command)
 			fd_count += command_wait_fds(channel->command, fds + fd_count);
 	}
-	if (delivery->unsaved && delivery->save_next_ns < due_ns)
+	if (can_save(delivery) && delivery->save_next_ns < due_ns)
 		due_ns = delivery->save_next_ns;
-	if (atomic_load(&delivery->is_stopping) && due_ns > now_ns + 50 * NS_PER_MS)
+	if (is_stopping && due_ns > now_ns + 50 * NS_PER_MS)
 		due_ns = now_ns + 50 * NS_PER_MS;
 	/* Rounded up, or the last millisecond would be spent in a spin. */
 	left_ms = due_ns > now_ns ? (due_ns - now_ns) / NS_PER_MS + 1 : 0;
@@ -508,7 +657,7 @@ static bool work_once(struct delivery *delivery, uint64_t stop_ns)
 	save(delivery);
 	for (size_t i = 0; i < delivery->channel_count && !is_stopping; i++)
 		if (delivery->channels[i].job == JOB_NONE)
-			(void)channel_begin(delivery, &delivery->channels[i]);
+			channel_begin(delivery, &delivery->channels[i]);
 	look_at_transfers(delivery);
 	look_at_commands(delivery);
 	if (is_stopping && (is_idle(delivery) || clock_mono_ns() >= stop_ns))
@@ -532,6 +681,9 @@ static void *run_thread(void *arg)
 	delivery->save_next_ns = 0;
 	take_given(delivery);
 	save(delivery);
+	for (size_t i = 0; i < delivery->channel_count; i++)
+		if (delivery->channels[i].owes_result && delivery->outbox)
+			channel_note_owed(delivery, &delivery->channels[i]);
 	return NULL;
 }
 

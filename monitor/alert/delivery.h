@@ -22,7 +22,7 @@
 #include "config/config.h"
 
 #define DELIVERY_WHY_MAX   512
-#define DELIVERY_QUEUE_MAX 64 /* handed over and not stored yet */
+#define DELIVERY_QUEUE_MAX 64 /* handed over, not stored yet, and not told to every channel */
 
 struct delivery_options {
 	const struct config *config;
