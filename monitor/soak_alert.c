@@ -315,10 +315,10 @@ static void service_feed(struct soak *soak)
 
 /* --------------------------------------------------------------------------------------------- what is told */
 
-static void note_turn(struct soak *soak, const struct alert *alert)
+static void note_turn(struct soak *soak, const struct alert *alert, int64_t turned_ms)
 {
 	struct event_record event = {
-		.t_ms = alert->is_firing ? alert->since_ms : alert->until_ms,
+		.t_ms = turned_ms,
 		.until_ms = INT64_MIN,
 		.kind = "alert",
 		.severity = alert->is_firing ? alert->severity : EVENT_INFO,
@@ -420,10 +420,11 @@ void soak_tell_alerts(struct soak *soak)
 {
 	const int64_t now_ms = now_ms_of(soak);
 	const struct alert *turn;
+	int64_t turned_ms;
 	bool is_held;
 
-	while ((turn = alerts_next_turn(soak->alert->alerts)) != NULL) {
-		note_turn(soak, turn);
+	while ((turn = alerts_next_turn(soak->alert->alerts, &turned_ms)) != NULL) {
+		note_turn(soak, turn, turned_ms);
 		for (size_t i = 0; i < soak->drive_count; i++)
 			if (strcmp(soak->drives[i].config->name, turn->drive) == 0)
 				drive_publish(&soak->drives[i]);
@@ -480,6 +481,23 @@ static int recall(const struct alert *alert, void *arg)
 	return 0;
 }
 
+/* Without it alerts that still fire are told again, and ends of others are not: no reason not to start. */
+static void recall_all(struct soak *soak)
+{
+	struct event_record event = {
+		.t_ms = clock_wall_ms(), .until_ms = INT64_MIN, .kind = "error", .severity = EVENT_CRITICAL
+	};
+	int rc = delivery_each_last(soak->options.delivery, recall, soak);
+
+	if (rc >= 0)
+		return;
+	(void)snprintf(event.text, sizeof(event.text),
+		"what fired before the start can't be read: %s; alerts that last are told again",
+		strerror(-rc));
+	log_error("%s", event.text);
+	(void)archive_put_event(soak->options.archive, &event);
+}
+
 int soak_alerts_new(struct soak *soak)
 {
 	struct alerts_config config = { .digest_ms = (int64_t)(soak->options.config->alerts.digest_ns /
@@ -498,7 +516,7 @@ int soak_alerts_new(struct soak *soak)
 		rc = alerts_new(&config, names, soak->drive_count, &soak->alert->alerts);
 	free(names);
 	if (rc == 0 && soak->options.delivery)
-		rc = delivery_each_last(soak->options.delivery, recall, soak);
+		recall_all(soak);
 	if (rc == 0 && soak->options.delivery)
 		rc = delivery_start(soak->options.delivery);
 	return rc;
