@@ -202,6 +202,23 @@ static void test_a_program_gets_the_message(void **state)
 	assert_false(status_of(0).is_failing);
 }
 
+static void test_a_program_gets_no_other_file(void **state)
+{
+	int fd = dup(STDIN_FILENO);
+
+	(void)state;
+	assert_true(fd > STDERR_FILENO);
+	assert_int_equal(dup2(fd, 57), 57);
+	make_program("test -e /proc/$$/fd/57 && echo open >>\"$log\" || echo closed >>\"$log\"");
+	config.notify_count = 1;
+	begin();
+	put("evo");
+	WAIT_FOR(log_lines() == 1);
+	assert_string_equal(log_text(), "closed\n");
+	(void)close(57);
+	(void)close(fd);
+}
+
 static void test_a_failure_is_tried_again_in_order_until_it_is_delivered(void **state)
 {
 	(void)state;
@@ -675,18 +692,22 @@ static void test_who_waits_does_not_spin(void **state)
 
 static void test_a_long_send_from_memory_does_not_spin(void **state)
 {
+	static struct receiver receiver;
 	sqlite3 *lock;
 
 	(void)state;
-	make_program("echo >>\"$log\"; sleep 0.9");
+	request_ns = 5 * NS_PER_S;
+	receiver_start(&receiver, "");
+	notifies[0].webhook = url;
 	config.notify_count = 1;
 	begin();
 	lock_file(&lock);
 	put("one");
-	put("two");
-	WAIT_FOR(log_lines() == 1);
+	sleep_ms(3200); /* the file was tried once, and would be again */
 	check_idle();
 	unlock_file(lock);
+	stop();
+	receiver_stop(&receiver);
 }
 
 /* Alerts that fire go to an Alertmanager again and again, all of them, also beside a message that it does not take. */
@@ -775,6 +796,7 @@ int main(void)
 #define CASE(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 	static const struct CMUnitTest tests[] = {
 		CASE(test_a_program_gets_the_message),
+		CASE(test_a_program_gets_no_other_file),
 		CASE(test_a_failure_is_tried_again_in_order_until_it_is_delivered),
 		CASE(test_what_waits_survives_the_end),
 		CASE(test_a_program_that_does_not_end_is_killed_with_its_children),
