@@ -123,6 +123,24 @@ static void feed_finding(
 	drive_alert(drive, &reading);
 }
 
+/* A finding of the soak that is still open when it is over will not be closed by samples any more. */
+static bool is_soak_over(const struct drive *drive)
+{
+	return drive->run.progress.phase > PHASE_PROBE;
+}
+
+/* The run lasts, but the service would not take it up. */
+static bool is_refused(const struct drive *drive)
+{
+	return drive->status == RUN_FAILED && !drive->is_open && !drive->is_opening;
+}
+
+static void end_rules(struct drive *drive, const enum alert_rule *rules, size_t count, const char *text)
+{
+	for (size_t i = 0; i < count; i++)
+		alerts_end(drive->soak->alert->alerts, drive->index, rules[i], text, drive_now_ms(drive));
+}
+
 static void feed_throughput(struct drive *drive)
 {
 	feed_finding(drive, ALERT_COLLAPSE, COLLAPSE_FALL, EVENT_CRITICAL);
@@ -133,7 +151,9 @@ static void feed_throughput(struct drive *drive)
 static void feed_stall(struct drive *drive)
 {
 	struct alert_reading reading = reading_of(ALERT_STALL, ALERT_ABOVE, EVENT_CRITICAL);
-	const struct collapse_finding *finding = drive_open_finding(drive, COLLAPSE_STALL);
+	const struct collapse_finding *finding = is_soak_over(drive)
+							 ? NULL
+							 : drive_open_finding(drive, COLLAPSE_STALL);
 
 	reading.is_decided = true;
 	reading.is_unknown = !drive->is_sampling;
@@ -270,11 +290,44 @@ static bool outlives_run(int rule)
 	return rule == ALERT_DRIVE_FAILED || rule == ALERT_DRIVE_ABSENT || rule == ALERT_JOURNAL;
 }
 
+static void feed_requests(struct drive *drive)
+{
+	static const enum alert_rule rules[] = { ALERT_COLLAPSE, ALERT_SAW_TOOTH, ALERT_DEGRADED,
+		ALERT_IO_ERRORS, ALERT_STALL };
+	static const size_t all = sizeof(rules) / sizeof(rules[0]);
+
+	if (is_refused(drive)) {
+		end_rules(drive, rules, all, "the run does not go on");
+		return;
+	}
+	feed_stall(drive);
+	if (is_soak_over(drive)) {
+		end_rules(drive, rules, all - 1, "the soak is over");
+		return;
+	}
+	feed_throughput(drive);
+	feed_errors(drive);
+}
+
+/* That the drive gives samples and does not hang in its requests; one that need not counts as well. */
+static void note_moving(struct drive *drive)
+{
+	const struct sample *sample = &drive->sample;
+	const bool should_sample = drive_has_active_run(drive) &&
+				   (drive->status == RUN_RUNNING || drive->status == RUN_STALLED),
+		   hangs = drive->had_engine && sample->elapsed_ns && sample->write_ios == 0 &&
+			   sample->read_ios == 0 && sample->errors == 0;
+
+	if (!should_sample || (drive->is_sampling && !hangs) || !drive->moving_ns)
+		drive->moving_ns = clock_mono_ns();
+}
+
 static void drive_feed(struct drive *drive)
 {
-	static void (*const of_run[])(struct drive * drive) = { feed_throughput, feed_stall, feed_errors,
-		feed_warning, feed_media, feed_spare, feed_temperature };
+	static void (*const of_run[])(struct drive * drive) = { feed_requests, feed_warning, feed_media,
+		feed_spare, feed_temperature };
 
+	note_moving(drive);
 	feed_failed(drive);
 	feed_absent(drive);
 	if (drive_has_active_run(drive)) {
@@ -289,10 +342,21 @@ static void drive_feed(struct drive *drive)
 				"the run is over", drive_now_ms(drive));
 }
 
+static bool is_every_drive_moving(const struct soak *soak, uint64_t fresh_ns)
+{
+	const uint64_t now_ns = clock_mono_ns();
+
+	for (size_t i = 0; i < soak->drive_count; i++)
+		if (now_ns - soak->drives[i].moving_ns > fresh_ns)
+			return false;
+	return true;
+}
+
 static void service_feed(struct soak *soak)
 {
 	struct alert_reading reading = reading_of(ALERT_JOURNAL, ALERT_ABOVE, EVENT_CRITICAL);
-	const uint64_t interval_ns = soak->options.config->sample_interval_ns, now_ns = clock_mono_ns();
+	const uint64_t fresh_ns = FRESH_INTERVALS * soak->options.config->sample_interval_ns + FRESH_MORE_NS,
+		       now_ns = clock_mono_ns();
 	struct alert_watch *watch = soak->alert;
 	struct archive_stats stats;
 
@@ -309,8 +373,8 @@ static void service_feed(struct soak *soak)
 		(unsigned long long)stats.queued, stats.last_error);
 	service_alert(soak, &reading);
 	/* The ping says that samples come and are kept. */
-	if (!stats.is_waiting && soak->options.delivery)
-		delivery_note_alive(soak->options.delivery, FRESH_INTERVALS * interval_ns + FRESH_MORE_NS);
+	if (!stats.is_waiting && soak->options.delivery && is_every_drive_moving(soak, fresh_ns))
+		delivery_note_alive(soak->options.delivery, fresh_ns);
 }
 
 /* --------------------------------------------------------------------------------------------- what is told */

@@ -186,6 +186,7 @@ struct drive {
 	int last_error; /* positive errno of the last failed request since the start; 0: none */
 	struct log_complaint error_complaint;
 	uint64_t errors_seen_ns; /* when I/O errors were seen last; 0: never */
+	uint64_t moving_ns; /* when it last gave a sample with requests, or need not; 0: not looked yet */
 	struct {
 		bool is_due; /* compare the disks' own counters with ours at the next full interval */
 		uint64_t disk_bytes, own_bytes;

@@ -62,7 +62,7 @@ bool delivery_put(struct delivery *delivery, const struct alert *alerts, size_t 
 /* Send a test message over the channels of the notify section @name, or ("") over all. Its number, which the channels have
  * on the board once they are done; 0: no such section. It is tried once and not stored. */
 uint64_t delivery_test(struct delivery *delivery, const char *name);
-/* Samples come: the pings go on for @fresh_ns. */
+/* Samples come from whoever should give some: the pings go on for @fresh_ns. */
 void delivery_note_alive(struct delivery *delivery, uint64_t fresh_ns);
 
 #endif
