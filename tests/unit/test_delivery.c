@@ -6,13 +6,16 @@
 #include <errno.h>
 #include <pthread.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -791,6 +794,121 @@ static void test_a_file_damaged_further_on_is_put_aside(void **state)
 	assert_int_equal(access(alert_path(OUTBOX_FILE ".damaged"), F_OK), 0);
 }
 
+static void fill_disk(const char *path)
+{
+	static const char zeros[4096];
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	while (write(fd, zeros, sizeof(zeros)) > 0)
+		;
+	(void)close(fd);
+}
+
+/* What waits in the file is sent once there is room; what comes meanwhile need not wait for that. */
+static void test_a_full_disk_at_the_start_holds_neither_it_nor_messages(void **state)
+{
+	char folder[200], up[220];
+
+	(void)state;
+	text_copy(folder, sizeof(folder), alert_path(""));
+	if (geteuid() != 0 || mount("tmpfs", folder, "tmpfs", 0, "size=1M") != 0)
+		skip();
+	(void)snprintf(log_path, sizeof(log_path), "/tmp/drivesoak-delivery-%d.log", (int)getpid());
+	make_program("test -e \"$log.up\" || exit 7; echo \"$DRIVESOAK_DRIVE\" >>\"$log\"");
+	config.notify_count = 1;
+	begin();
+	put("one");
+	WAIT_FOR(status_of(0).is_failing);
+	stop();
+	fill_disk(alert_path("filler"));
+	(void)snprintf(up, sizeof(up), "%s.up", log_path);
+	assert_int_equal(close(creat(up, 0600)), 0);
+	start();
+	put("two");
+	WAIT_FOR(strcmp(log_text(), "two\n") == 0);
+	assert_int_equal(unlink(alert_path("filler")), 0);
+	WAIT_FOR(strcmp(log_text(), "two\none\n") == 0 && status_of(0).queued == 0);
+	stop();
+	(void)unlink(up);
+	(void)unlink(log_path);
+	assert_int_equal(umount(folder), 0);
+}
+
+/* Who kills the process in the life of one message: itself, before it is put or after it is noted, or the program that
+ * sends it, before and after it has done so. */
+static const struct life {
+	const char *killer; /* a step of the program; "": none */
+	bool is_put;
+	unsigned sent; /* in all, under one id */
+	bool is_told;  /* the alert counts as told: exactly when its message is there */
+} lives[] = {
+	{ "", false, 0, false },
+	{ "before-send", true, 1, true },
+	{ "after-send", true, 2, true },
+	{ "", true, 1, true },
+};
+
+static void live(const struct life *life)
+{
+	begin();
+	if (life->is_put) {
+		put("evo");
+		while (*life->killer || status_of(0).last_ms == INT64_MIN)
+			sleep_ms(1);
+	}
+	(void)kill(getpid(), SIGKILL);
+}
+
+static void check_ids(unsigned count)
+{
+	char ids[2][ALERT_MESSAGE_ID_MAX] = { "", "" };
+
+	assert_int_equal(log_lines(), count);
+	if (count && sscanf(log_text(), "%39s %39s", ids[0], ids[1]) == 2)
+		assert_string_equal(ids[0], ids[1]);
+}
+
+static void test_a_kill_between_any_two_steps_loses_nothing(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(lives); i++) {
+		struct outbox *outbox;
+		char why[OUTBOX_WHY_MAX];
+		int status = 0, told = 0;
+		pid_t child;
+
+		make_program("die() { test -e \"$log.$1\" && rm \"$log.$1\" && kill -9 $PPID; }\n"
+			     "die before-send && exit 1\n"
+			     "echo \"$DRIVESOAK_MESSAGE_ID\" >>\"$log\"\n"
+			     "die after-send; exit 0");
+		config.notify_count = 1;
+		{
+			char mark[256];
+
+			(void)snprintf(mark, sizeof(mark), "%s.%s", log_path, lives[i].killer);
+			assert_int_equal(close(creat(mark, 0600)), 0);
+		}
+		child = fork();
+		if (child == 0)
+			live(&lives[i]);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+		begin();
+		WAIT_FOR(status_of(0).queued == 0);
+		stop();
+		check_ids(lives[i].sent);
+		assert_int_equal(outbox_open(alert_path(OUTBOX_FILE), true, &outbox, why), 0);
+		assert_int_equal(outbox_each_firing(outbox, count_alert, &told), 0);
+		assert_int_equal(told, lives[i].is_told);
+		outbox_close(outbox);
+		alert_board_free(board);
+		board = NULL;
+		assert_int_equal(alert_tear_down(state), 0);
+		assert_int_equal(set_up(state), 0);
+	}
+}
+
 int main(void)
 {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
@@ -816,6 +934,8 @@ int main(void)
 		CASE(test_an_old_message_is_given_up_only_after_tries),
 		CASE(test_what_is_tried_for_long_is_given_up),
 		CASE(test_a_file_damaged_further_on_is_put_aside),
+		CASE(test_a_full_disk_at_the_start_holds_neither_it_nor_messages),
+		CASE(test_a_kill_between_any_two_steps_loses_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The file of alerts: what was put is there after a kill at any step, once. */
+/* The file of alerts: what is put in it and comes out. */
 #include "unit.h"
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "alert/outbox.h"
@@ -345,105 +343,6 @@ static void test_what_is_no_such_file_is_refused(void **state)
 	assert_null(outbox);
 }
 
-/* The life of one message, with a kill at the point @at: what the process had done is what the next one finds. */
-enum point { BEFORE_PUT, AFTER_PUT, AFTER_SEND, AFTER_NOTE, POINTS };
-
-static void die_at(enum point at, enum point here)
-{
-	if (at == here)
-		(void)kill(getpid(), SIGKILL);
-}
-
-static void live(enum point at, const char *sent_path)
-{
-	char why[OUTBOX_WHY_MAX];
-	struct outbox *outbox = NULL;
-	struct outbox_item item;
-	struct outbox_result result = { .state = OUTBOX_DELIVERED, .tries = 1, .t_ms = T0 };
-	uint64_t lost;
-	FILE *sent;
-
-	if (outbox_open(alert_path(OUTBOX_FILE), false, &outbox, why) < 0)
-		_exit(2);
-	if (outbox_begin(outbox, channels, 1, T0, true, &lost) < 0)
-		_exit(3);
-	if (at != POINTS) {
-		struct alert alert = alert_fixture("evo", ALERT_COLLAPSE);
-
-		alert.is_told = true;
-		alert_fixture_message(&message, ALERT_RAISED, &alert);
-		die_at(at, BEFORE_PUT);
-		if (outbox_put(outbox, &alert, 1, &message, channels, 1, 0) < 0)
-			_exit(4);
-		die_at(at, AFTER_PUT);
-	}
-	while (outbox_next(outbox, &channels[0], T0, &item) == 0) {
-		if (outbox_get_message(outbox, item.message, &message) < 0)
-			_exit(5);
-		sent = fopen(sent_path, "a");
-		(void)fprintf(sent, "%s\n", message.id);
-		(void)fclose(sent);
-		die_at(at, AFTER_SEND);
-		if (outbox_note(outbox, &channels[0], item.message, &result) < 0)
-			_exit(6);
-		die_at(at, AFTER_NOTE);
-	}
-	_exit(0);
-}
-
-static int run(enum point at, const char *sent_path)
-{
-	pid_t child = fork();
-	int status = 0;
-
-	if (child == 0)
-		live(at, sent_path);
-	assert_int_equal(waitpid(child, &status, 0), child);
-	return status;
-}
-
-static void test_a_kill_between_any_two_steps_loses_nothing(void **state)
-{
-	static const struct {
-		unsigned sent; /* in all, under one id */
-		bool is_told;  /* the alert counts as told: exactly when its message is there */
-	} expected[POINTS] = {
-		[BEFORE_PUT] = { 0, false },
-		[AFTER_PUT] = { 1, true },
-		[AFTER_SEND] = { 2, true },
-		[AFTER_NOTE] = { 1, true },
-	};
-
-	(void)state;
-	for (int at = 0; at < POINTS; at++) {
-		char first[64] = "", line[64];
-		unsigned sent = 0;
-		struct outbox *outbox;
-		int told = 0;
-		FILE *file;
-
-		assert_true(WIFSIGNALED(run((enum point)at, alert_path("sent"))));
-		assert_int_equal(run(POINTS, alert_path("sent")), 0);
-		file = fopen(alert_path("sent"), "r");
-		while (file && fgets(line, sizeof(line), file)) {
-			if (sent++ == 0)
-				memcpy(first, line, sizeof(first));
-			assert_string_equal(line, first);
-		}
-		if (file)
-			(void)fclose(file);
-		assert_int_equal(sent, expected[at].sent);
-		outbox = open_outbox();
-		assert_int_equal(outbox_each_firing(outbox, count, &told), 0);
-		assert_int_equal(told, expected[at].is_told);
-		outbox_close(outbox);
-		(void)unlink(alert_path("sent"));
-		(void)unlink(alert_path(OUTBOX_FILE));
-		(void)unlink(alert_path(OUTBOX_FILE "-wal"));
-		(void)unlink(alert_path(OUTBOX_FILE "-shm"));
-	}
-}
-
 int main(void)
 {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, alert_set_up, alert_tear_down)
@@ -456,7 +355,6 @@ int main(void)
 		CASE(test_only_the_last_episode_fires),
 		CASE(test_many_episodes_are_cut_but_no_last_one),
 		CASE(test_what_is_no_such_file_is_refused),
-		CASE(test_a_kill_between_any_two_steps_loses_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
