@@ -45,7 +45,8 @@ size_t delivery_count_channels(const struct config *config);
 
 /* Open the file of alerts; a damaged one is put aside. Main thread. -errno with @why (DELIVERY_WHY_MAX). */
 int delivery_new(const struct delivery_options *options, struct delivery **out, char *why);
-/* Before the thread runs: each rule of each drive as it was last stored. */
+/* Before the thread runs: each rule of each drive as it was last stored. -errno when not all can be read; a file that is
+ * damaged is put aside then. */
 int delivery_each_last(
 	struct delivery *delivery, int (*each)(const struct alert *alert, void *arg), void *arg);
 /* Start the thread. 0 or -errno. */

@@ -226,6 +226,7 @@ static void give_up_unreadable(struct delivery *delivery, struct channel *channe
 		channel->id.name, channel->id.kind, (long long)channel->item.message, delivery->path,
 		channel->result.text);
 	channel_note_owed(delivery, channel);
+	channel_publish(delivery, channel);
 }
 
 static bool stored_message(struct delivery *delivery, struct channel *channel)
