@@ -13,12 +13,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define SAVE_AGAIN_NS (2 * NS_PER_S)
-#define POLL_MOST_MS  60000
-#define FDS_MAX	      (COMMAND_FDS * 3 * CONFIG_NOTIFIES_MAX)
-#define DONE_BITS     64
-#define DONE_MAX      64 /* told to everybody, and not stored yet */
-#define TIDY_EVERY_NS (86400 * NS_PER_S)
+#define POLL_MOST_MS 60000
+#define FDS_MAX	     (COMMAND_FDS * 3 * CONFIG_NOTIFIES_MAX)
+#define DONE_BITS    64
 
 _Static_assert(3 * CONFIG_NOTIFIES_MAX <= DONE_BITS, "a bit for each channel that takes messages");
 
@@ -115,64 +112,6 @@ static int channels_new(struct delivery *delivery)
 	return 0;
 }
 
-/* Alerts must go out whatever has become of the file: a damaged one makes room for a new one. */
-static int put_aside(struct delivery *delivery, const char *what, char *why)
-{
-	static const char *const parts[] = { "", "-wal", "-shm" };
-	char from[620], to[640];
-
-	outbox_close(delivery->outbox);
-	delivery->outbox = NULL;
-	delivery->tidy_next_ns = 0;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		(void)snprintf(from, sizeof(from), "%s%s", delivery->path, parts[i]);
-		(void)snprintf(to, sizeof(to), "%s.damaged%s", delivery->path, parts[i]);
-		if (rename(from, to) < 0 && i == 0)
-			return -errno;
-	}
-	delivery_event(delivery, EVENT_CRITICAL, "%s: %s: put aside as %s.damaged; what waited in it is lost",
-		delivery->path, what, delivery->path);
-	return outbox_open(delivery->path, false, &delivery->outbox, why);
-}
-
-static int begin_outbox(struct delivery *delivery, char *why)
-{
-	uint64_t lost = 0;
-	int rc = outbox_begin(delivery->outbox, delivery->addresses, delivery->address_count, clock_wall_ms(),
-		!delivery->tidy_next_ns, &lost);
-
-	if (rc < 0)
-		text_copy(why, OUTBOX_WHY_MAX, outbox_error(delivery->outbox));
-	else
-		delivery->tidy_next_ns = clock_mono_ns() + TIDY_EVERY_NS;
-	if (lost)
-		delivery_event(delivery, EVENT_WARNING,
-			"%llu messages for channels that are no longer in the configuration are given up",
-			(unsigned long long)lost);
-	return rc;
-}
-
-static int outbox_prepare(struct delivery *delivery, char *why)
-{
-	char words[OUTBOX_WHY_MAX], what[OUTBOX_WHY_MAX];
-	int rc = outbox_open(delivery->path, false, &delivery->outbox, words);
-
-	if (rc == 0)
-		rc = begin_outbox(delivery, words);
-	if (rc == -EBADMSG) {
-		text_copy(what, sizeof(what), words);
-		rc = put_aside(delivery, what, words);
-		if (rc == 0)
-			rc = begin_outbox(delivery, words);
-	}
-	/* A full disk is no reason not to start: the thread tries again. */
-	if (rc == -ENOSPC || rc == -EBUSY)
-		rc = 0;
-	if (rc < 0)
-		(void)snprintf(why, DELIVERY_WHY_MAX, "%.200s: %s", delivery->path, words);
-	return rc;
-}
-
 static void recall_channels(struct delivery *delivery)
 {
 	for (size_t i = 0; i < delivery->channel_count; i++) {
@@ -210,7 +149,7 @@ static void defaults_set(struct delivery_options *options)
 	}
 }
 
-static void batch_free(struct batch *batch)
+void delivery_batch_free(struct batch *batch)
 {
 	if (!batch)
 		return;
@@ -229,7 +168,7 @@ static void delivery_free(struct delivery *delivery)
 		while (lists[i]) {
 			struct batch *next = lists[i]->next;
 
-			batch_free(lists[i]);
+			delivery_batch_free(lists[i]);
 			lists[i] = next;
 		}
 	outbox_close(delivery->outbox);
@@ -260,7 +199,7 @@ int delivery_new(const struct delivery_options *options, struct delivery **out, 
 	rc = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? channels_new(delivery) : -ENOMEM;
 	if (rc == 0) {
 		delivery->multi = curl_multi_init();
-		rc = delivery->multi ? outbox_prepare(delivery, why) : -ENOMEM;
+		rc = delivery->multi ? delivery_open_file(delivery, why) : -ENOMEM;
 	}
 	if (rc < 0) {
 		delivery_free(delivery);
@@ -269,20 +208,6 @@ int delivery_new(const struct delivery_options *options, struct delivery **out, 
 	recall_channels(delivery);
 	*out = delivery;
 	return 0;
-}
-
-int delivery_each_last(
-	struct delivery *delivery, int (*each)(const struct alert *alert, void *arg), void *arg)
-{
-	char what[OUTBOX_WHY_MAX], why[OUTBOX_WHY_MAX];
-	int rc = delivery->outbox ? outbox_each_last(delivery->outbox, each, arg) : 0;
-
-	if (rc != -EBADMSG)
-		return rc;
-	text_copy(what, sizeof(what), outbox_error(delivery->outbox));
-	if (put_aside(delivery, what, why) == 0)
-		(void)begin_outbox(delivery, why);
-	return rc;
 }
 
 /* ------------------------------------------------------------------------------------------- what crosses */
@@ -316,7 +241,7 @@ static struct batch *batch_new(const struct alert *alerts, size_t count, const s
 	batch->alerts = calloc(count + 1, sizeof(*batch->alerts));
 	batch->message = message ? malloc(sizeof(*message)) : NULL;
 	if (!batch->alerts || (message && !batch->message)) {
-		batch_free(batch);
+		delivery_batch_free(batch);
 		return NULL;
 	}
 	batch->alert_count = count;
@@ -325,15 +250,6 @@ static struct batch *batch_new(const struct alert *alerts, size_t count, const s
 	if (message)
 		*batch->message = *message;
 	return batch;
-}
-
-/* Some channel has not got it. */
-static bool owes_message(const struct delivery *delivery, const struct batch *batch)
-{
-	for (size_t i = 0; batch->message && i < delivery->address_count; i++)
-		if (!(batch->done >> i & 1))
-			return true;
-	return false;
 }
 
 bool delivery_put(struct delivery *delivery, const struct alert *alerts, size_t count,
@@ -346,7 +262,7 @@ bool delivery_put(struct delivery *delivery, const struct alert *alerts, size_t 
 		return false;
 	/* The same however often and from wherever it is sent. */
 	if (batch->message && outbox_draw_id(batch->message) < 0) {
-		batch_free(batch);
+		delivery_batch_free(batch);
 		return false;
 	}
 	(void)pthread_mutex_lock(&delivery->mutex);
@@ -355,13 +271,13 @@ bool delivery_put(struct delivery *delivery, const struct alert *alerts, size_t 
 		*delivery->given_end = batch;
 		delivery->given_end = &batch->next;
 		delivery->given_length++;
-		delivery->given_count += owes_message(delivery, batch);
+		delivery->given_count += delivery_owes(delivery, batch);
 	}
 	(void)pthread_mutex_unlock(&delivery->mutex);
 	if (has_room)
 		wake(delivery);
 	else
-		batch_free(batch);
+		delivery_batch_free(batch);
 	return has_room;
 }
 
@@ -409,177 +325,6 @@ static void take_given(struct delivery *delivery)
 	for (size_t i = 0; i < delivery->channel_count; i++)
 		delivery->channels[i].test = delivery->channels[i].test_asked;
 	(void)pthread_mutex_unlock(&delivery->mutex);
-}
-
-static bool is_under_way(const struct delivery *delivery, const struct batch *batch)
-{
-	for (size_t i = 0; i < delivery->channel_count; i++)
-		if (delivery->channels[i].job == JOB_LOOSE && delivery->channels[i].loose == batch)
-			return true;
-	return false;
-}
-
-static void save_failed(struct delivery *delivery, const char *why)
-{
-	delivery->save_next_ns = clock_mono_ns() + SAVE_AGAIN_NS;
-	if (delivery->is_unsaved_told)
-		return;
-	delivery->is_unsaved_told = true;
-	delivery_event(delivery, EVENT_CRITICAL,
-		"%s can't be written: %s; messages are sent from memory until it can", delivery->path, why);
-}
-
-static bool is_same_episode(const struct alert *a, const struct alert *b)
-{
-	return a->rule == b->rule && a->since_ms == b->since_ms && strcmp(a->drive, b->drive) == 0;
-}
-
-/* The alerts of @from, but those that @into knows as they are later, come first in it. */
-static bool alerts_merge(const struct batch *from, struct batch *into)
-{
-	struct alert *merged = calloc(from->alert_count + into->alert_count + 1, sizeof(*merged));
-	size_t count = 0;
-
-	if (!merged)
-		return false;
-	for (size_t i = 0; i < from->alert_count; i++) {
-		bool is_later = false;
-
-		for (size_t j = 0; j < into->alert_count; j++)
-			is_later |= is_same_episode(&from->alerts[i], &into->alerts[j]);
-		if (!is_later)
-			merged[count++] = from->alerts[i];
-	}
-	for (size_t i = 0; i < into->alert_count; i++)
-		merged[count++] = into->alerts[i];
-	free(into->alerts);
-	into->alerts = merged;
-	into->alert_count = count;
-	return true;
-}
-
-/* However long the file can't be written: of the oldest that nobody waits for only the alerts are kept. */
-static void merge_done(struct delivery *delivery)
-{
-	struct batch **link = &delivery->unsaved;
-	size_t done = 0;
-
-	for (const struct batch *batch = delivery->unsaved; batch; batch = batch->next)
-		done += !owes_message(delivery, batch);
-	while (done > DONE_MAX && *link && (*link)->next) {
-		struct batch *batch = *link;
-
-		if (owes_message(delivery, batch)) {
-			link = &batch->next;
-			continue;
-		}
-		if (!alerts_merge(batch, batch->next))
-			return;
-		*link = batch->next;
-		batch_free(batch);
-		done--;
-	}
-}
-
-static void count_down(struct delivery *delivery)
-{
-	(void)pthread_mutex_lock(&delivery->mutex);
-	delivery->given_count--;
-	(void)pthread_mutex_unlock(&delivery->mutex);
-}
-
-void delivery_note_done(struct delivery *delivery, struct batch *batch, const struct channel *channel)
-{
-	batch->done |= 1ULL << channel->number;
-	if (!owes_message(delivery, batch))
-		count_down(delivery);
-}
-
-void delivery_close_failed(struct delivery *delivery, int rc)
-{
-	if (rc == -EBUSY || rc == -ENOSPC)
-		return;
-	outbox_close(delivery->outbox);
-	delivery->outbox = NULL;
-}
-
-static int save_one(struct delivery *delivery, struct batch *batch, char *why)
-{
-	int rc = outbox_put(delivery->outbox, batch->alerts, batch->alert_count, batch->message,
-		delivery->addresses, delivery->address_count, batch->done);
-
-	if (rc == 0)
-		return 0;
-	text_copy(why, OUTBOX_WHY_MAX, outbox_error(delivery->outbox));
-	delivery_close_failed(delivery, rc);
-	return rc;
-}
-
-/* In order; what is being sent from memory right now is stored once it is known how that went. */
-static size_t save_all(struct delivery *delivery, char *why, int *rc)
-{
-	size_t saved = 0;
-
-	while (delivery->unsaved && !is_under_way(delivery, delivery->unsaved)) {
-		struct batch *batch = delivery->unsaved;
-
-		*rc = save_one(delivery, batch, why);
-		if (*rc < 0)
-			break;
-		delivery->unsaved = batch->next;
-		if (owes_message(delivery, batch))
-			count_down(delivery);
-		batch_free(batch);
-		saved++;
-	}
-	return saved;
-}
-
-static bool can_save(const struct delivery *delivery)
-{
-	return (delivery->unsaved && !is_under_way(delivery, delivery->unsaved)) || !delivery->outbox ||
-	       clock_mono_ns() >= delivery->tidy_next_ns;
-}
-
-/* After a start and once a day. */
-static int tidy(struct delivery *delivery, char *why)
-{
-	const bool is_start = !delivery->tidy_next_ns;
-	int rc;
-
-	if (clock_mono_ns() < delivery->tidy_next_ns)
-		return 0;
-	rc = begin_outbox(delivery, why);
-	if (rc < 0)
-		delivery_close_failed(delivery, rc);
-	if (rc < 0 && !is_start)
-		delivery->tidy_next_ns = clock_mono_ns() + TIDY_EVERY_NS;
-	return rc;
-}
-
-static void save(struct delivery *delivery)
-{
-	char why[OUTBOX_WHY_MAX] = "";
-	size_t saved = 0;
-	int rc = 0;
-
-	if (clock_mono_ns() < delivery->save_next_ns || !can_save(delivery))
-		return;
-	if (!delivery->outbox)
-		rc = outbox_open(delivery->path, false, &delivery->outbox, why);
-	if (rc == 0)
-		saved = save_all(delivery, why, &rc);
-	if (rc == 0)
-		rc = tidy(delivery, why);
-	if (rc < 0) {
-		save_failed(delivery, why);
-		merge_done(delivery);
-	} else if (delivery->is_unsaved_told && !delivery->unsaved) {
-		delivery->is_unsaved_told = false;
-		delivery_event(delivery, EVENT_INFO, "%s can be written again", delivery->path);
-	}
-	for (size_t i = 0; saved && i < delivery->channel_count; i++)
-		channel_publish(delivery, &delivery->channels[i]);
 }
 
 static void look_at_transfers(struct delivery *delivery)
@@ -631,7 +376,7 @@ static void wait_for_news(struct delivery *delivery)
 		if (channel->command)
 			fd_count += command_wait_fds(channel->command, fds + fd_count);
 	}
-	if (can_save(delivery) && delivery->save_next_ns < due_ns)
+	if (delivery_can_save(delivery) && delivery->save_next_ns < due_ns)
 		due_ns = delivery->save_next_ns;
 	if (is_stopping && due_ns > now_ns + 50 * NS_PER_MS)
 		due_ns = now_ns + 50 * NS_PER_MS;
@@ -654,7 +399,7 @@ static bool work_once(struct delivery *delivery, uint64_t stop_ns)
 	const bool is_stopping = atomic_load(&delivery->is_stopping);
 
 	take_given(delivery);
-	save(delivery);
+	delivery_save(delivery);
 	for (size_t i = 0; i < delivery->channel_count && !is_stopping; i++)
 		if (delivery->channels[i].job == JOB_NONE)
 			channel_begin(delivery, &delivery->channels[i]);
@@ -680,7 +425,7 @@ static void *run_thread(void *arg)
 		channel_cancel(&delivery->channels[i]);
 	delivery->save_next_ns = 0;
 	take_given(delivery);
-	save(delivery);
+	delivery_save(delivery);
 	for (size_t i = 0; i < delivery->channel_count; i++)
 		if (delivery->channels[i].owes_result && delivery->outbox)
 			channel_note_owed(delivery, &delivery->channels[i]);

@@ -100,9 +100,20 @@ void channel_publish(struct delivery *delivery, struct channel *channel);
 void delivery_event(struct delivery *delivery, enum event_severity severity, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* delivery.c: NULL is fine. */
+void delivery_batch_free(struct batch *batch);
+
+/* delivery_store.c: at the start. -errno with @why (DELIVERY_WHY_MAX). */
+int delivery_open_file(struct delivery *delivery, char *why);
+/* Store what is in memory, if it is time for it. */
+void delivery_save(struct delivery *delivery);
+/* There is something to do for that, at save_next_ns. */
+bool delivery_can_save(const struct delivery *delivery);
 /* The file answered @rc: one that may keep failing for good is closed, to be opened again. */
 void delivery_close_failed(struct delivery *delivery, int rc);
-/* @channel has the message of @batch. */
+/* Some channel has not got the message of @batch. */
+bool delivery_owes(const struct delivery *delivery, const struct batch *batch);
+/* @channel has it now. */
 void delivery_note_done(struct delivery *delivery, struct batch *batch, const struct channel *channel);
 
 /* delivery_send.c: start to send; 0, or -errno with what is wrong in @why (ATTEMPT_TEXT_MAX). */
