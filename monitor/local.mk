@@ -21,7 +21,7 @@ sbin_PROGRAMS += drivesoakd
 conductor_sources = monitor/keeper.c monitor/keeper.h monitor/healthgate.c monitor/healthgate.h \
 	monitor/prober.c monitor/prober.h monitor/stamps.c monitor/stamps.h \
 	monitor/soak.c monitor/soak.h monitor/soak_private.h \
-	monitor/soak_absent.c monitor/soak_alert.c monitor/soak_alert_control.c monitor/soak_begin.c monitor/soak_cause.c \
+	monitor/soak_absent.c monitor/soak_alert.c monitor/soak_alert_control.c monitor/soak_alert_rules.c monitor/soak_begin.c monitor/soak_cause.c \
 	monitor/soak_control.c monitor/soak_drive.c monitor/soak_group.c monitor/soak_health.c \
 	monitor/soak_health_events.c monitor/soak_health_limits.c monitor/soak_host.c \
 	monitor/soak_interval.c monitor/soak_judge.c monitor/soak_path.c monitor/soak_probe.c \

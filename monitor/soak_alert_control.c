@@ -10,7 +10,6 @@
 #include <time.h>
 
 #include "alert/alert_json.h"
-#include "alert/outbox.h"
 #include "base/clock.h"
 #include "base/units.h"
 
@@ -18,11 +17,9 @@
 
 static void answer_alerts(struct soak *soak, struct control_answer *answer)
 {
-	char why[OUTBOX_WHY_MAX];
-
 	/* The history is on the disk, which the loop does not wait for. */
-	(void)alert_json(soak->options.alert_board, NULL, 0, tick_now_ms(&soak->tick, clock_boot_ns()),
-		&answer->text, why);
+	alert_json(
+		soak->options.alert_board, NULL, 0, tick_now_ms(&soak->tick, clock_boot_ns()), &answer->text);
 }
 
 static void answer_test(
@@ -102,6 +99,9 @@ static void answer_mute(
 		text_addf(&answer->text, "%s: no such alert of a drive; there are:", request->alert);
 		for (int i = 0; i < ALERT_JOURNAL; i++)
 			text_addf(&answer->text, " %s", alert_rule_name((enum alert_rule)i));
+	} else if (!soak->tick.interval_ms) {
+		answer->code = EX_TEMPFAIL;
+		text_add(&answer->text, "the service is starting and reads its journal: try again soon");
 	} else if (!until_parse(soak, request, &until_ms)) {
 		text_addf(&answer->text, "%s: no duration from 1s to 366d", request->duration);
 	} else if (!soak_mute(soak, drive->index, rule, until_ms)) {

@@ -188,6 +188,7 @@ struct drive {
 	int last_error; /* positive errno of the last failed request since the start; 0: none */
 	struct log_complaint error_complaint;
 	uint64_t errors_seen_ns; /* when I/O errors were seen last; 0: never */
+	uint64_t moving_ns; /* when it last gave a sample with requests, or need not; 0: not looked yet */
 	struct {
 		bool is_due; /* compare the disks' own counters with ours at the next full interval */
 		uint64_t disk_bytes, own_bytes;
@@ -272,6 +273,13 @@ void soak_tell_alerts(struct soak *soak);
 void drive_put_alerts(const struct drive *drive, struct drive_status *status);
 /* One rule of a drive, or (ALERT_RULE_COUNT) all, until then. False: done, but not handed on to be stored yet. */
 bool soak_mute(struct soak *soak, size_t drive, enum alert_rule rule, int64_t until_ms);
+/* The rule no longer applies to it. */
+void drive_end_alert(struct drive *drive, enum alert_rule rule, const char *text);
+/* soak_alert_rules.c: what all rules say of it. */
+void drive_feed_alerts(struct drive *drive);
+/* One with no value yet. */
+struct alert_reading alert_reading_of(
+	enum alert_rule rule, enum alert_sense sense, enum event_severity severity);
 /* soak_alert_control.c: false when the request is none about alerts. */
 bool soak_alert_command(
 	struct soak *soak, const struct control_request *request, struct control_answer *answer);

@@ -208,6 +208,7 @@ static void add_history(struct call *call)
 	struct text path = TEXT_INIT, *body = &call->body;
 	struct outbox *outbox = NULL;
 	char why[OUTBOX_WHY_MAX] = "";
+	int rc = 0;
 
 	text_addf(&path, "%s/" OUTBOX_FILE, call->site->state_directory);
 	text_add(body, "<section class=\"below\"><h2>Past alerts</h2>\n");
@@ -223,8 +224,13 @@ static void add_history(struct call *call)
 			"<th scope=\"col\">Since</th><th scope=\"col\">Until</th><th "
 			"scope=\"col\">What</th>");
 		if (outbox)
-			(void)outbox_each_episode(outbox, HISTORY_SHOWN, add_past, call);
+			rc = outbox_each_episode(outbox, HISTORY_SHOWN, add_past, call);
 		add_table_end(body);
+		if (rc < 0) {
+			text_add(body, "<p>The others can't be read: ");
+			text_add_html(body, outbox_error(outbox));
+			text_add(body, "</p>");
+		}
 	}
 	text_add(body, "</section>\n");
 	outbox_close(outbox);

@@ -86,22 +86,27 @@ static int put_past(const struct alert *alert, void *arg)
 	return 0;
 }
 
-static int put_history(const char *path, size_t limit, struct json *json, char *why)
+static void put_history(const char *path, size_t limit, struct json *json)
 {
+	char why[OUTBOX_WHY_MAX] = "";
 	struct outbox *outbox = NULL;
 	int rc = 0;
 
-	json_key(json, "history");
-	json_array_open(json);
 	if (path && access(path, F_OK) == 0)
 		rc = outbox_open(path, true, &outbox, why);
-	if (outbox) {
-		rc = outbox_each_episode(outbox, limit, put_past, json);
-		text_copy(why, OUTBOX_WHY_MAX, outbox_error(outbox));
+	if (rc < 0) {
+		json_put_string(json, "history", NULL);
+		json_put_string(json, "history_error", why);
+		return;
 	}
+	json_key(json, "history");
+	json_array_open(json);
+	if (outbox)
+		rc = outbox_each_episode(outbox, limit, put_past, json);
 	json_array_close(json);
+	if (rc < 0)
+		json_put_string(json, "history_error", outbox_error(outbox));
 	outbox_close(outbox);
-	return rc;
 }
 
 static void put_channels(struct alert_board *board, struct json *json)
@@ -123,24 +128,22 @@ static void put_channels(struct alert_board *board, struct json *json)
 	json_array_close(json);
 }
 
-int alert_json(struct alert_board *board, const char *history_path, size_t limit, int64_t now_ms,
-	struct text *out, char *why)
+void alert_json(
+	struct alert_board *board, const char *history_path, size_t limit, int64_t now_ms, struct text *out)
 {
 	struct json json;
-	int rc;
 
 	json_init(&json, out);
 	json_object_open(&json);
 	json_key(&json, "firing");
 	each_alert(board, &json, now_ms, put_firing);
-	rc = put_history(history_path, limit, &json, why);
+	put_history(history_path, limit, &json);
 	json_key(&json, "rules");
 	each_alert(board, &json, now_ms, put_rule);
 	json_key(&json, "channels");
 	put_channels(board, &json);
 	json_object_close(&json);
 	text_add(out, "\n");
-	return rc;
 }
 
 void alert_json_test(struct alert_board *board, uint64_t test, const char *name, struct text *out)

@@ -7,9 +7,10 @@
 #include "base/text.h"
 
 /* One object and a newline. @history_path: the file of alerts, of which the last @limit episodes are told; NULL: none
- * are. 0, or -errno of outbox_open() with @why (OUTBOX_WHY_MAX); a file that is not there has no history. */
-int alert_json(struct alert_board *board, const char *history_path, size_t limit, int64_t now_ms,
-	struct text *out, char *why);
+ * are; a file that is not there has no history. One that can't be read hides nothing else: "history" is null, or what could
+ * be read of it, and "history_error" says why. */
+void alert_json(
+	struct alert_board *board, const char *history_path, size_t limit, int64_t now_ms, struct text *out);
 
 /* How the tests with the number @test went: {"test","done","ok","channels":[...]}. */
 void alert_json_test(struct alert_board *board, uint64_t test, const char *name, struct text *out);

@@ -19,6 +19,7 @@
 struct slot {
 	struct alert alert;
 	bool is_changed, is_turned;
+	int64_t turned_ms;
 	double baseline; /* of a rule of growth; NAN */
 	char baseline_run[RUN_ID_MAX];
 };
@@ -112,13 +113,19 @@ static bool is_muted(const struct alert *alert, int64_t now_ms)
 	return alert->muted_until_ms > now_ms;
 }
 
+static void turn(struct slot *slot, int64_t now_ms)
+{
+	slot->is_changed = slot->is_turned = true;
+	slot->turned_ms = now_ms;
+}
+
 static void begin(struct slot *slot, int64_t now_ms)
 {
 	struct alert *alert = &slot->alert;
 
 	alert->is_firing = true;
 	alert->until_ms = INT64_MIN;
-	slot->is_changed = slot->is_turned = true;
+	turn(slot, now_ms);
 	/* Its end was not told yet: for whoever reads the messages it never ended. */
 	if (alert->owes_end) {
 		alert->owes_end = false;
@@ -140,7 +147,7 @@ static void end(struct slot *slot, int64_t now_ms)
 
 	alert->is_firing = false;
 	alert->until_ms = now_ms;
-	slot->is_changed = slot->is_turned = true;
+	turn(slot, now_ms);
 	/* Of what waited for the digest only the end is told; of what was held back only the number. */
 	if (was_held_back)
 		alert->untold++;
@@ -385,12 +392,13 @@ const struct alert *alerts_next_changed(struct alerts *alerts)
 	return NULL;
 }
 
-const struct alert *alerts_next_turn(struct alerts *alerts)
+const struct alert *alerts_next_turn(struct alerts *alerts, int64_t *out_ms)
 {
 	for (size_t i = 0; i < alerts->slot_count; i++) {
 		if (!alerts->slots[i].is_turned)
 			continue;
 		alerts->slots[i].is_turned = false;
+		*out_ms = alerts->slots[i].turned_ms;
 		return &alerts->slots[i].alert;
 	}
 	return NULL;

@@ -127,8 +127,9 @@ int64_t alerts_due_ms(const struct alerts *alerts, int64_t now_ms);
 
 /* What changed since the last call and is to be stored; NULL when there is no more. Good until the next change. */
 const struct alert *alerts_next_changed(struct alerts *alerts);
-/* What began or ended since the last call, for the record; NULL: no more. */
-const struct alert *alerts_next_turn(struct alerts *alerts);
+/* What began, went on or ended since the last call, for the record, and when; NULL: no more. One that goes on because its
+ * end was not told yet has begun before that. */
+const struct alert *alerts_next_turn(struct alerts *alerts, int64_t *out_ms);
 
 /* One rule of one drive as it stands; .drive is its name also when it never fired. */
 const struct alert *alerts_get(const struct alerts *alerts, size_t drive, enum alert_rule rule);

@@ -23,8 +23,9 @@ void body_text(const struct alert_message *message, const struct body_context *c
 /* What Alertmanager posts to its webhooks; @receiver: name of the notify section. */
 void body_alertmanager(const struct alert_message *message, const char *receiver,
 	const struct body_context *context, struct text *out);
-/* For /api/v2/alerts: what fires is taken as over at @ends_ms unless it is sent again. */
-void body_alertmanager_api(const struct alert_message *message, int64_t ends_ms,
+/* For /api/v2/alerts: what fires is taken as over at @ends_ms unless it is sent again. Times of the receiver's future or in
+ * the wrong order, after a step of the clock, would be refused or last: nothing that is over ends after @now_ms. */
+void body_alertmanager_api(const struct alert_message *message, int64_t now_ms, int64_t ends_ms,
 	const struct body_context *context, struct text *out);
 void body_slack(const struct alert_message *message, const struct body_context *context, struct text *out);
 void body_ntfy(const struct alert_message *message, const char *topic, const struct body_context *context,

@@ -166,7 +166,12 @@ void body_alertmanager(const struct alert_message *message, const char *receiver
 	text_fini(&key);
 }
 
-void body_alertmanager_api(const struct alert_message *message, int64_t ends_ms,
+static int64_t earlier(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+void body_alertmanager_api(const struct alert_message *message, int64_t now_ms, int64_t ends_ms,
 	const struct body_context *context, struct text *out)
 {
 	struct json json;
@@ -175,12 +180,14 @@ void body_alertmanager_api(const struct alert_message *message, int64_t ends_ms,
 	json_array_open(&json);
 	for (size_t i = 0; i < message->count; i++) {
 		const struct alert_entry *entry = &message->entries[i];
+		const int64_t end_ms = entry->note == ALERT_RESOLVED ? earlier(entry->alert.until_ms, now_ms)
+								     : ends_ms;
 
 		json_object_open(&json);
 		put_labels(&json, &entry->alert, context);
 		put_annotations(&json, entry, "", context);
-		put_time(&json, "startsAt", entry->alert.since_ms);
-		put_time(&json, "endsAt", entry->note == ALERT_RESOLVED ? entry->alert.until_ms : ends_ms);
+		put_time(&json, "startsAt", earlier(entry->alert.since_ms, end_ms));
+		put_time(&json, "endsAt", end_ms);
 		if (context->page_url[0])
 			json_put_string(&json, "generatorURL", context->page_url);
 		json_object_close(&json);

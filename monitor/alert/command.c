@@ -117,6 +117,8 @@ static int spawn(struct command *command, const char *const *argv, char **enviro
 	if (rc == 0)
 		rc = posix_spawn_file_actions_adddup2(&actions, out_fd, STDERR_FILENO);
 	if (rc == 0)
+		rc = posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+	if (rc == 0)
 		/* The arguments are only read. */
 		rc = posix_spawn(
 			&command->pid, argv[0], &actions, &attributes, (char **)(uintptr_t)argv, environment);
@@ -216,8 +218,12 @@ static void output_read(struct command *command)
 
 static bool reap(struct command *command, siginfo_t *info)
 {
+	const bool has_fd = command->pid_fd >= 0;
+
 	info->si_pid = 0;
-	if (waitid(P_PIDFD, (id_t)command->pid_fd, info, WEXITED | WNOHANG) < 0 || info->si_pid == 0)
+	if (waitid(has_fd ? P_PIDFD : P_PID, (id_t)(has_fd ? command->pid_fd : command->pid), info,
+		    WEXITED | WNOHANG) < 0 ||
+		info->si_pid == 0)
 		return false;
 	command->pid = 0;
 	return true;
@@ -274,7 +280,7 @@ void command_free(struct command *command)
 		return;
 	if (command->pid) {
 		(void)kill(-command->pid, SIGKILL);
-		for (int i = 0; i < REAP_TRIES && command->pid_fd >= 0 && !reap(command, &info); i++)
+		for (int i = 0; i < REAP_TRIES && !reap(command, &info); i++)
 			(void)usleep(REAP_PAUSE_US);
 	}
 	if (command->pid_fd >= 0)

@@ -13,10 +13,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define SAVE_AGAIN_NS (2 * NS_PER_S)
-#define POLL_MOST_MS  60000
-#define FDS_MAX	      (COMMAND_FDS * 3 * CONFIG_NOTIFIES_MAX)
-#define DONE_BITS     64
+#define POLL_MOST_MS 60000
+#define FDS_MAX	     (COMMAND_FDS * 3 * CONFIG_NOTIFIES_MAX)
+#define DONE_BITS    64
 
 _Static_assert(3 * CONFIG_NOTIFIES_MAX <= DONE_BITS, "a bit for each channel that takes messages");
 
@@ -113,49 +112,6 @@ static int channels_new(struct delivery *delivery)
 	return 0;
 }
 
-/* Alerts must go out whatever has become of the file. */
-static int put_aside(struct delivery *delivery, const char *what, char *why)
-{
-	static const char *const parts[] = { "", "-wal", "-shm" };
-	char from[620], to[640];
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		(void)snprintf(from, sizeof(from), "%s%s", delivery->path, parts[i]);
-		(void)snprintf(to, sizeof(to), "%s.damaged%s", delivery->path, parts[i]);
-		if (rename(from, to) < 0 && i == 0)
-			return -errno;
-	}
-	delivery_event(delivery, EVENT_CRITICAL, "%s: %s: put aside as %s.damaged; what waited in it is lost",
-		delivery->path, what, delivery->path);
-	return outbox_open(delivery->path, false, &delivery->outbox, why);
-}
-
-static int outbox_prepare(struct delivery *delivery, char *why)
-{
-	char words[OUTBOX_WHY_MAX];
-	uint64_t lost = 0;
-	int rc = outbox_open(delivery->path, false, &delivery->outbox, words);
-
-	if (rc == -EBADMSG)
-		rc = put_aside(delivery, words, words);
-	if (rc == 0) {
-		rc = outbox_begin(delivery->outbox, delivery->addresses, delivery->address_count,
-			clock_wall_ms(), &lost);
-		if (rc < 0)
-			text_copy(words, sizeof(words), outbox_error(delivery->outbox));
-	}
-	/* A full disk is no reason not to start. */
-	if (rc == -ENOSPC || rc == -EBUSY)
-		rc = 0;
-	if (rc < 0)
-		(void)snprintf(why, DELIVERY_WHY_MAX, "%.200s: %s", delivery->path, words);
-	if (lost)
-		delivery_event(delivery, EVENT_WARNING,
-			"%llu messages for channels that are no longer in the configuration are given up",
-			(unsigned long long)lost);
-	return rc;
-}
-
 static void recall_channels(struct delivery *delivery)
 {
 	for (size_t i = 0; i < delivery->channel_count; i++) {
@@ -193,7 +149,7 @@ static void defaults_set(struct delivery_options *options)
 	}
 }
 
-static void batch_free(struct batch *batch)
+void delivery_batch_free(struct batch *batch)
 {
 	if (!batch)
 		return;
@@ -212,7 +168,7 @@ static void delivery_free(struct delivery *delivery)
 		while (lists[i]) {
 			struct batch *next = lists[i]->next;
 
-			batch_free(lists[i]);
+			delivery_batch_free(lists[i]);
 			lists[i] = next;
 		}
 	outbox_close(delivery->outbox);
@@ -243,7 +199,7 @@ int delivery_new(const struct delivery_options *options, struct delivery **out, 
 	rc = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? channels_new(delivery) : -ENOMEM;
 	if (rc == 0) {
 		delivery->multi = curl_multi_init();
-		rc = delivery->multi ? outbox_prepare(delivery, why) : -ENOMEM;
+		rc = delivery->multi ? delivery_open_file(delivery, why) : -ENOMEM;
 	}
 	if (rc < 0) {
 		delivery_free(delivery);
@@ -254,12 +210,6 @@ int delivery_new(const struct delivery_options *options, struct delivery **out, 
 	return 0;
 }
 
-int delivery_each_last(
-	struct delivery *delivery, int (*each)(const struct alert *alert, void *arg), void *arg)
-{
-	return delivery->outbox ? outbox_each_last(delivery->outbox, each, arg) : 0;
-}
-
 /* ------------------------------------------------------------------------------------------- what crosses */
 
 static void wake(struct delivery *delivery)
@@ -267,12 +217,17 @@ static void wake(struct delivery *delivery)
 	(void)curl_multi_wakeup(delivery->multi);
 }
 
+static bool has_room_now(const struct delivery *delivery)
+{
+	return delivery->given_count < DELIVERY_QUEUE_MAX && delivery->given_length < DELIVERY_QUEUE_MAX;
+}
+
 bool delivery_has_room(struct delivery *delivery)
 {
 	bool has_room;
 
 	(void)pthread_mutex_lock(&delivery->mutex);
-	has_room = delivery->given_count < DELIVERY_QUEUE_MAX;
+	has_room = has_room_now(delivery);
 	(void)pthread_mutex_unlock(&delivery->mutex);
 	return has_room;
 }
@@ -286,7 +241,7 @@ static struct batch *batch_new(const struct alert *alerts, size_t count, const s
 	batch->alerts = calloc(count + 1, sizeof(*batch->alerts));
 	batch->message = message ? malloc(sizeof(*message)) : NULL;
 	if (!batch->alerts || (message && !batch->message)) {
-		batch_free(batch);
+		delivery_batch_free(batch);
 		return NULL;
 	}
 	batch->alert_count = count;
@@ -305,33 +260,40 @@ bool delivery_put(struct delivery *delivery, const struct alert *alerts, size_t 
 
 	if (!batch)
 		return false;
+	/* The same however often and from wherever it is sent. */
+	if (batch->message && outbox_draw_id(batch->message) < 0) {
+		delivery_batch_free(batch);
+		return false;
+	}
 	(void)pthread_mutex_lock(&delivery->mutex);
-	has_room = delivery->given_count < DELIVERY_QUEUE_MAX;
+	has_room = has_room_now(delivery);
 	if (has_room) {
 		*delivery->given_end = batch;
 		delivery->given_end = &batch->next;
-		delivery->given_count++;
+		delivery->given_length++;
+		delivery->given_count += delivery_owes(delivery, batch);
 	}
 	(void)pthread_mutex_unlock(&delivery->mutex);
 	if (has_room)
 		wake(delivery);
 	else
-		batch_free(batch);
+		delivery_batch_free(batch);
 	return has_room;
 }
 
 uint64_t delivery_test(struct delivery *delivery, const char *name)
 {
 	uint64_t test = 0;
-	bool is_known = false;
 
-	for (size_t i = 0; i < delivery->channel_count; i++)
-		is_known |= !*name || strcmp(delivery->channels[i].notify->name, name) == 0;
-	if (!is_known)
-		return 0;
 	(void)pthread_mutex_lock(&delivery->mutex);
-	test = ++delivery->test;
-	text_copy(delivery->test_name, sizeof(delivery->test_name), name);
+	for (size_t i = 0; i < delivery->channel_count; i++) {
+		struct channel *channel = &delivery->channels[i];
+
+		if (!*name || strcmp(channel->notify->name, name) == 0)
+			channel->test_asked = test = delivery->test + 1;
+	}
+	if (test)
+		delivery->test = test;
 	(void)pthread_mutex_unlock(&delivery->mutex);
 	wake(delivery);
 	return test;
@@ -359,82 +321,10 @@ static void take_given(struct delivery *delivery)
 	*end = delivery->given;
 	delivery->given = NULL;
 	delivery->given_end = &delivery->given;
-	for (size_t i = 0; i < delivery->channel_count; i++) {
-		struct channel *channel = &delivery->channels[i];
-
-		if (delivery->test > channel->tests_done &&
-			(!delivery->test_name[0] || strcmp(channel->notify->name, delivery->test_name) == 0))
-			channel->test = delivery->test;
-	}
-	(void)pthread_mutex_unlock(&delivery->mutex);
-}
-
-static bool is_under_way(const struct delivery *delivery, const struct batch *batch)
-{
+	delivery->given_length = 0;
 	for (size_t i = 0; i < delivery->channel_count; i++)
-		if (delivery->channels[i].job == JOB_LOOSE && delivery->channels[i].loose == batch)
-			return true;
-	return false;
-}
-
-static void save_failed(struct delivery *delivery, const char *why)
-{
-	delivery->save_next_ns = clock_mono_ns() + SAVE_AGAIN_NS;
-	if (delivery->is_unsaved_told)
-		return;
-	delivery->is_unsaved_told = true;
-	delivery_event(delivery, EVENT_CRITICAL,
-		"%s can't be written: %s; messages are sent from memory until it can", delivery->path, why);
-}
-
-static int save_one(struct delivery *delivery, struct batch *batch, char *why)
-{
-	int rc = delivery->outbox ? 0 : outbox_open(delivery->path, false, &delivery->outbox, why);
-
-	if (rc < 0)
-		return rc;
-	rc = outbox_put(delivery->outbox, batch->alerts, batch->alert_count, batch->message,
-		delivery->addresses, delivery->address_count, batch->done);
-	if (rc == 0)
-		return 0;
-	text_copy(why, OUTBOX_WHY_MAX, outbox_error(delivery->outbox));
-	/* A handle may keep an I/O error for good. */
-	if (rc != -EBUSY && rc != -ENOSPC) {
-		outbox_close(delivery->outbox);
-		delivery->outbox = NULL;
-	}
-	return rc;
-}
-
-/* In order; what is being sent from memory right now is stored once it is known how that went. */
-static void save(struct delivery *delivery)
-{
-	char why[OUTBOX_WHY_MAX] = "";
-	size_t saved = 0;
-
-	while (delivery->unsaved && clock_mono_ns() >= delivery->save_next_ns &&
-		!is_under_way(delivery, delivery->unsaved)) {
-		struct batch *batch = delivery->unsaved;
-
-		if (save_one(delivery, batch, why) < 0) {
-			save_failed(delivery, why);
-			break;
-		}
-		delivery->unsaved = batch->next;
-		batch_free(batch);
-		saved++;
-	}
-	if (!saved)
-		return;
-	(void)pthread_mutex_lock(&delivery->mutex);
-	delivery->given_count -= saved;
+		delivery->channels[i].test = delivery->channels[i].test_asked;
 	(void)pthread_mutex_unlock(&delivery->mutex);
-	if (delivery->is_unsaved_told && !delivery->unsaved) {
-		delivery->is_unsaved_told = false;
-		delivery_event(delivery, EVENT_INFO, "%s can be written again", delivery->path);
-	}
-	for (size_t i = 0; i < delivery->channel_count; i++)
-		channel_publish(delivery, &delivery->channels[i]);
 }
 
 static void look_at_transfers(struct delivery *delivery)
@@ -470,21 +360,25 @@ static void look_at_commands(struct delivery *delivery)
 
 static void wait_for_news(struct delivery *delivery)
 {
+	const bool is_stopping = atomic_load(&delivery->is_stopping);
 	struct curl_waitfd fds[FDS_MAX];
 	unsigned fd_count = 0;
 	uint64_t now_ns = clock_mono_ns(), due_ns = now_ns + POLL_MOST_MS * NS_PER_MS, left_ms;
 
 	for (size_t i = 0; i < delivery->channel_count; i++) {
 		struct channel *channel = &delivery->channels[i];
-		const uint64_t channel_ns = channel_due_ns(delivery, channel);
+		/* Nothing is begun any more once it stops. */
+		const uint64_t channel_ns = is_stopping && channel->job == JOB_NONE
+						    ? due_ns
+						    : channel_due_ns(delivery, channel);
 
 		due_ns = channel_ns < due_ns ? channel_ns : due_ns;
 		if (channel->command)
 			fd_count += command_wait_fds(channel->command, fds + fd_count);
 	}
-	if (delivery->unsaved && delivery->save_next_ns < due_ns)
+	if (delivery_can_save(delivery) && delivery->save_next_ns < due_ns)
 		due_ns = delivery->save_next_ns;
-	if (atomic_load(&delivery->is_stopping) && due_ns > now_ns + 50 * NS_PER_MS)
+	if (is_stopping && due_ns > now_ns + 50 * NS_PER_MS)
 		due_ns = now_ns + 50 * NS_PER_MS;
 	/* Rounded up, or the last millisecond would be spent in a spin. */
 	left_ms = due_ns > now_ns ? (due_ns - now_ns) / NS_PER_MS + 1 : 0;
@@ -505,10 +399,10 @@ static bool work_once(struct delivery *delivery, uint64_t stop_ns)
 	const bool is_stopping = atomic_load(&delivery->is_stopping);
 
 	take_given(delivery);
-	save(delivery);
+	delivery_save(delivery);
 	for (size_t i = 0; i < delivery->channel_count && !is_stopping; i++)
 		if (delivery->channels[i].job == JOB_NONE)
-			(void)channel_begin(delivery, &delivery->channels[i]);
+			channel_begin(delivery, &delivery->channels[i]);
 	look_at_transfers(delivery);
 	look_at_commands(delivery);
 	if (is_stopping && (is_idle(delivery) || clock_mono_ns() >= stop_ns))
@@ -531,7 +425,10 @@ static void *run_thread(void *arg)
 		channel_cancel(&delivery->channels[i]);
 	delivery->save_next_ns = 0;
 	take_given(delivery);
-	save(delivery);
+	delivery_save(delivery);
+	for (size_t i = 0; i < delivery->channel_count; i++)
+		if (delivery->channels[i].owes_result && delivery->outbox)
+			channel_note_owed(delivery, &delivery->channels[i]);
 	return NULL;
 }
 

@@ -22,7 +22,7 @@
 #include "config/config.h"
 
 #define DELIVERY_WHY_MAX   512
-#define DELIVERY_QUEUE_MAX 64 /* handed over and not stored yet */
+#define DELIVERY_QUEUE_MAX 64 /* handed over, not stored yet, and not told to every channel */
 
 struct delivery_options {
 	const struct config *config;
@@ -45,7 +45,8 @@ size_t delivery_count_channels(const struct config *config);
 
 /* Open the file of alerts; a damaged one is put aside. Main thread. -errno with @why (DELIVERY_WHY_MAX). */
 int delivery_new(const struct delivery_options *options, struct delivery **out, char *why);
-/* Before the thread runs: each rule of each drive as it was last stored. */
+/* Before the thread runs: each rule of each drive as it was last stored. -errno when not all can be read; a file that is
+ * damaged is put aside then. */
 int delivery_each_last(
 	struct delivery *delivery, int (*each)(const struct alert *alert, void *arg), void *arg);
 /* Start the thread. 0 or -errno. */
@@ -62,7 +63,7 @@ bool delivery_put(struct delivery *delivery, const struct alert *alerts, size_t 
 /* Send a test message over the channels of the notify section @name, or ("") over all. Its number, which the channels have
  * on the board once they are done; 0: no such section. It is tried once and not stored. */
 uint64_t delivery_test(struct delivery *delivery, const char *name);
-/* Samples come: the pings go on for @fresh_ns. */
+/* Samples come from whoever should give some: the pings go on for @fresh_ns. */
 void delivery_note_alive(struct delivery *delivery, uint64_t fresh_ns);
 
 #endif

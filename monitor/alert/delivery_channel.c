@@ -53,18 +53,6 @@ static struct batch *loose_next(struct delivery *delivery, const struct channel 
 	return NULL;
 }
 
-/* A clock that was set back must not make a message wait for the time to come again. */
-static bool is_due(const struct delivery *delivery, const struct outbox_item *item, int64_t now_ms)
-{
-	return item->next_ms <= now_ms ||
-	       item->next_ms > now_ms + (int64_t)(delivery->options.pause_most_ns / NS_PER_MS);
-}
-
-static bool stored_next(struct delivery *delivery, const struct channel *channel, struct outbox_item *item)
-{
-	return delivery->outbox && outbox_next(delivery->outbox, &channel->id, clock_wall_ms(), item) == 0;
-}
-
 static void test_message(struct delivery *delivery, uint64_t test, struct alert_message *out)
 {
 	struct alert *alert = &out->entries[0].alert;
@@ -88,88 +76,221 @@ static void test_message(struct delivery *delivery, uint64_t test, struct alert_
 		out->id, sizeof(out->id), "test-%llu-%lld", (unsigned long long)test, (long long)out->t_ms);
 }
 
+/* What fires, a message after the other when it does not fit into one. */
+struct firing {
+	struct alert_message *message;
+	size_t skipped, skip;
+};
+
 static int firing_add(const struct alert *alert, void *arg)
 {
-	struct alert_message *message = arg;
+	struct firing *firing = arg;
+	struct alert_message *message = firing->message;
 
+	if (firing->skipped < firing->skip) {
+		firing->skipped++;
+		return 0;
+	}
 	message->entries[message->count++] = (struct alert_entry){ .note = ALERT_REPEATED, .alert = *alert };
 	return message->count == ALERTS_MESSAGE_MAX;
 }
 
-static bool firing_message(struct delivery *delivery, struct alert_message *out)
+static bool firing_message(struct delivery *delivery, struct channel *channel, struct alert_message *out)
 {
+	struct firing firing = { .message = out, .skip = channel->resent };
+
 	out->count = 0;
 	out->id[0] = '\0';
 	out->t_ms = clock_wall_ms();
 	if (delivery->outbox)
-		(void)outbox_each_firing(delivery->outbox, firing_add, out);
+		(void)outbox_each_firing(delivery->outbox, firing_add, &firing);
+	channel->resent += out->count;
+	if (out->count < ALERTS_MESSAGE_MAX) {
+		channel->resent = 0;
+		channel->resend_ns = clock_mono_ns() + delivery->options.resend_ns;
+	}
 	return out->count > 0;
 }
 
-/* The file failed: leave it alone for a while. What was sent and not noted is sent again, under the same id. */
-static void hold(struct delivery *delivery, struct channel *channel)
+/* The file failed: leave it alone for a while. */
+static void hold(struct delivery *delivery, struct channel *channel, int rc)
 {
-	log_warning("%s: %s", delivery->path, outbox_error(delivery->outbox));
+	if (!channel->is_hold_told)
+		log_warning("%s (%s): %s: %s", channel->id.name, channel->id.kind, delivery->path,
+			outbox_error(delivery->outbox));
+	channel->is_hold_told = true;
 	channel->hold_ns = clock_mono_ns() + delivery->options.pause_first_ns;
+	delivery_close_failed(delivery, rc);
+}
+
+void channel_note_owed(struct delivery *delivery, struct channel *channel)
+{
+	int rc = outbox_note(delivery->outbox, &channel->id, channel->item.message, &channel->result);
+
+	channel->owes_result = rc < 0;
+	if (rc < 0)
+		hold(delivery, channel, rc);
+	else
+		channel->is_hold_told = false;
+}
+
+/* What a channel could do, and from when on; monotonic. */
+struct step {
+	enum job job;
+	uint64_t due_ns;
+};
+
+#define NEVER ((struct step){ JOB_NONE, UINT64_MAX })
+
+/* The more urgent one when its time has come, else whichever comes first. */
+static struct step step_choose(struct step urgent, struct step other, uint64_t now_ns)
+{
+	return urgent.due_ns <= now_ns || urgent.due_ns <= other.due_ns ? urgent : other;
+}
+
+/* A clock that was set back must not make a message wait for the time to come again. */
+static uint64_t item_due_ns(const struct delivery *delivery, const struct outbox_item *item, uint64_t now_ns)
+{
+	const int64_t now_ms = clock_wall_ms();
+
+	if (item->next_ms <= now_ms ||
+		item->next_ms > now_ms + (int64_t)(delivery->options.pause_most_ns / NS_PER_MS))
+		return now_ns;
+	return now_ns + (uint64_t)(item->next_ms - now_ms) * NS_PER_MS;
+}
+
+/* While a result is owed only the message of it may be tried again, and only if it was not delivered. */
+static struct step stored_step(struct delivery *delivery, struct channel *channel, uint64_t now_ns)
+{
+	uint64_t due_ns;
+
+	if (!delivery->outbox)
+		return NEVER;
+	if (!channel->owes_result) {
+		if (outbox_next(delivery->outbox, &channel->id, clock_wall_ms(), &channel->item) < 0)
+			return NEVER;
+	} else if (channel->result.state == OUTBOX_WAITING) {
+		channel->item.tries = channel->result.tries;
+		channel->item.next_ms = channel->result.next_ms;
+		channel->item.is_refused = channel->result.is_refused;
+	} else {
+		return NEVER;
+	}
+	due_ns = item_due_ns(delivery, &channel->item, now_ns);
+	if (!channel->owes_result && channel->hold_ns > due_ns)
+		due_ns = channel->hold_ns;
+	return (struct step){ JOB_STORED, due_ns };
+}
+
+static struct step message_step(struct delivery *delivery, struct channel *channel, uint64_t now_ns)
+{
+	struct step step = stored_step(delivery, channel, now_ns);
+
+	/* In order; but where the file can't be written, what is in memory need not wait for what is in it. */
+	if (step.job == JOB_NONE || channel->owes_result) {
+		channel->loose = loose_next(delivery, channel);
+		if (channel->loose)
+			step = step_choose(step, (struct step){ JOB_LOOSE, channel->next_ns }, now_ns);
+	}
+	if (channel->owes_result && delivery->outbox)
+		step = step_choose((struct step){ JOB_NOTE, channel->hold_ns }, step, now_ns);
+	return step;
+}
+
+static struct step next_step(struct delivery *delivery, struct channel *channel)
+{
+	const uint64_t now_ns = clock_mono_ns();
+	struct step step;
+
+	if (channel->test > channel->tests_done)
+		return (struct step){ JOB_TEST, now_ns };
+	if (channel->kind == CHANNEL_PING)
+		return now_ns < atomic_load(&delivery->alive_until_ns)
+			       ? (struct step){ JOB_PING, channel->next_ns }
+			       : NEVER;
+	step = message_step(delivery, channel, now_ns);
+	if (channel->kind == CHANNEL_WEBHOOK && channel->notify->format == FORMAT_ALERTMANAGER_API)
+		step = step_choose(step, (struct step){ JOB_RESEND, channel->resend_ns }, now_ns);
+	return step;
+}
+
+/* Nobody can read it any more: the others must not wait for it. */
+static void give_up_unreadable(struct delivery *delivery, struct channel *channel, int rc)
+{
+	channel->result = (struct outbox_result){
+		.state = OUTBOX_GIVEN_UP, .tries = channel->item.tries, .t_ms = clock_wall_ms()
+	};
+	(void)snprintf(channel->result.text, sizeof(channel->result.text), "the message can't be read: %s",
+		rc == -ENOENT ? "it is not in the file" : outbox_error(delivery->outbox));
+	delivery_event(delivery, EVENT_CRITICAL, "%s (%s): message number %lld of %s is given up: %s",
+		channel->id.name, channel->id.kind, (long long)channel->item.message, delivery->path,
+		channel->result.text);
+	channel_note_owed(delivery, channel);
+	channel_publish(delivery, channel);
+}
+
+static bool stored_message(struct delivery *delivery, struct channel *channel)
+{
+	int rc = outbox_get_message(delivery->outbox, channel->item.message, delivery->scratch);
+
+	if (rc == -ENOENT || rc == -EBADMSG)
+		give_up_unreadable(delivery, channel, rc);
+	else if (rc < 0)
+		hold(delivery, channel, rc);
+	return rc == 0;
 }
 
 /* What there is to do now, with the message of it in scratch; JOB_NONE. */
 static enum job next_job(struct delivery *delivery, struct channel *channel)
 {
-	const uint64_t now_ns = clock_mono_ns();
-	struct alert_message *message = delivery->scratch;
+	const struct step step = next_step(delivery, channel);
 
-	if (channel->test > channel->tests_done) {
-		test_message(delivery, channel->test, message);
-		return JOB_TEST;
-	}
-	if (channel->kind == CHANNEL_PING)
-		return now_ns >= channel->next_ns && now_ns < atomic_load(&delivery->alive_until_ns)
-			       ? JOB_PING
-			       : JOB_NONE;
-	if (stored_next(delivery, channel, &channel->item)) {
-		if (!is_due(delivery, &channel->item, clock_wall_ms()) || now_ns < channel->hold_ns)
-			return JOB_NONE;
-		if (outbox_get_message(delivery->outbox, channel->item.message, message) == 0)
-			return JOB_STORED;
-		hold(delivery, channel);
+	if (step.due_ns > clock_mono_ns())
 		return JOB_NONE;
+	switch (step.job) {
+	case JOB_TEST:
+		channel->test_sent = channel->test;
+		test_message(delivery, channel->test, delivery->scratch);
+		return JOB_TEST;
+	case JOB_NOTE:
+		channel_note_owed(delivery, channel);
+		channel_publish(delivery, channel);
+		return JOB_NONE;
+	case JOB_STORED:
+		return stored_message(delivery, channel) ? JOB_STORED : JOB_NONE;
+	case JOB_LOOSE:
+		*delivery->scratch = *channel->loose->message;
+		return JOB_LOOSE;
+	case JOB_RESEND:
+		return firing_message(delivery, channel, delivery->scratch) ? JOB_RESEND : JOB_NONE;
+	case JOB_PING:
+	case JOB_NONE:
+		break;
 	}
-	channel->loose = loose_next(delivery, channel);
-	if (channel->loose) {
-		*message = *channel->loose->message;
-		return now_ns >= channel->next_ns ? JOB_LOOSE : JOB_NONE;
-	}
-	if (channel->kind == CHANNEL_WEBHOOK && channel->notify->format == FORMAT_ALERTMANAGER_API &&
-		now_ns >= channel->resend_ns) {
-		channel->resend_ns = now_ns + delivery->options.resend_ns;
-		return firing_message(delivery, message) ? JOB_RESEND : JOB_NONE;
-	}
-	return JOB_NONE;
+	return step.job;
 }
 
-bool channel_begin(struct delivery *delivery, struct channel *channel)
+void channel_begin(struct delivery *delivery, struct channel *channel)
 {
 	struct attempt attempt = { 0 };
 	int rc;
 
 	channel->job = next_job(delivery, channel);
 	if (channel->job == JOB_NONE)
-		return false;
+		return;
 	text_copy(channel->id_text, sizeof(channel->id_text), delivery->scratch->id);
 	if (channel->job == JOB_STORED && delivery->scratch->count == 0) {
 		/* Only what a newer program knows was in it. */
 		text_copy(attempt.text, sizeof(attempt.text), "nothing in it that this version knows");
 		attempt.is_ok = true;
 		channel_end(delivery, channel, &attempt);
-		return true;
+		return;
 	}
 	rc = channel->job == JOB_PING || (channel->job == JOB_TEST && channel->kind == CHANNEL_PING)
 		     ? channel_ping(delivery, channel, attempt.text)
 		     : channel_send(delivery, channel, delivery->scratch, attempt.text);
 	if (rc < 0)
 		channel_end(delivery, channel, &attempt);
-	return true;
 }
 
 void channel_cancel(struct channel *channel)
@@ -183,6 +304,10 @@ void channel_cancel(struct channel *channel)
 
 static void note_change(struct delivery *delivery, struct channel *channel, const struct attempt *attempt)
 {
+	if (attempt->is_ok)
+		channel->failing_ns = 0;
+	else if (!channel->failing_ns)
+		channel->failing_ns = clock_mono_ns();
 	if (channel->is_failing == !attempt->is_ok)
 		return;
 	channel->is_failing = !attempt->is_ok;
@@ -198,36 +323,46 @@ static void note_change(struct delivery *delivery, struct channel *channel, cons
 /* A refusal is of the message: the channel itself works. */
 static void note_refusal(struct delivery *delivery, struct channel *channel, const struct attempt *attempt)
 {
-	if (channel->item.tries == 0)
+	if (!channel->item.is_refused)
 		delivery_event(delivery, EVENT_WARNING,
 			"%s (%s): the receiver refuses message %s: %s; tried again with growing pauses",
 			channel->id.name, channel->id.kind, channel->id_text, attempt->text);
 }
 
+/* A message that is only old, after days without power or a step of the clock, has not been tried for so long. */
+static bool is_tried_enough(const struct delivery *delivery, const struct channel *channel)
+{
+	const struct delivery_options *options = &delivery->options;
+
+	return channel->result.t_ms - channel->item.t_ms >= (int64_t)(options->give_up_ns / NS_PER_MS) &&
+	       (channel->result.tries >= options->give_up_ns / options->pause_most_ns ||
+		       (channel->failing_ns && clock_mono_ns() - channel->failing_ns >= options->give_up_ns));
+}
+
 static void end_stored(struct delivery *delivery, struct channel *channel, const struct attempt *attempt)
 {
-	const struct outbox_item *item = &channel->item;
-	struct outbox_result result = {
+	struct outbox_result *result = &channel->result;
+
+	*result = (struct outbox_result){
 		.state = attempt->is_ok ? OUTBOX_DELIVERED : OUTBOX_WAITING,
 		.is_refused = attempt->is_refused,
-		.tries = item->tries + 1,
+		.tries = channel->item.tries + 1,
 		.t_ms = clock_wall_ms(),
 	};
-
-	text_copy(result.text, sizeof(result.text), attempt->text);
-	result.next_ms = result.t_ms + (int64_t)(pause_ns(delivery, result.tries) / NS_PER_MS);
+	text_copy(result->text, sizeof(result->text), attempt->text);
+	result->next_ms = result->t_ms + (int64_t)(pause_ns(delivery, result->tries) / NS_PER_MS);
 	if (attempt->is_refused)
 		note_refusal(delivery, channel, attempt);
 	else
 		note_change(delivery, channel, attempt);
-	if (!attempt->is_ok &&
-		result.t_ms - item->t_ms >= (int64_t)(delivery->options.give_up_ns / NS_PER_MS)) {
-		result.state = OUTBOX_GIVEN_UP;
+	if (!attempt->is_ok && is_tried_enough(delivery, channel)) {
+		result->state = OUTBOX_GIVEN_UP;
 		delivery_event(delivery, EVENT_CRITICAL, "%s (%s): message %s is given up after %u tries: %s",
-			channel->id.name, channel->id.kind, channel->id_text, result.tries, attempt->text);
+			channel->id.name, channel->id.kind, channel->id_text, result->tries, attempt->text);
 	}
-	if (delivery->outbox && outbox_note(delivery->outbox, &channel->id, item->message, &result) < 0)
-		hold(delivery, channel);
+	channel->owes_result = true;
+	if (delivery->outbox)
+		channel_note_owed(delivery, channel);
 }
 
 /* Of what is not in the file: how it went decides when it is tried again. */
@@ -251,7 +386,7 @@ static void end_test(struct channel *channel, const struct attempt *attempt)
 {
 	struct channel_status *status = &channel->status;
 
-	channel->tests_done = status->test = channel->test;
+	channel->tests_done = status->test = channel->test_sent;
 	status->is_test_ok = attempt->is_ok;
 	text_copy(status->test_result, sizeof(status->test_result), attempt->text);
 }
@@ -267,7 +402,7 @@ void channel_end(struct delivery *delivery, struct channel *channel, const struc
 		break;
 	case JOB_LOOSE:
 		if (attempt->is_ok)
-			channel->loose->done |= 1ULL << channel->number;
+			delivery_note_done(delivery, channel->loose, channel);
 		end_unstored(delivery, channel, attempt, 0);
 		break;
 	case JOB_PING:
@@ -279,6 +414,7 @@ void channel_end(struct delivery *delivery, struct channel *channel, const struc
 	case JOB_TEST:
 		end_test(channel, attempt);
 		break;
+	case JOB_NOTE:
 	case JOB_NONE:
 		return;
 	}
@@ -287,31 +423,15 @@ void channel_end(struct delivery *delivery, struct channel *channel, const struc
 	channel_publish(delivery, channel);
 }
 
-static uint64_t ns_until(int64_t ms, int64_t now_ms)
-{
-	return ms > now_ms ? (uint64_t)(ms - now_ms) * NS_PER_MS : 0;
-}
-
 uint64_t channel_due_ns(struct delivery *delivery, struct channel *channel)
 {
-	const uint64_t now_ns = clock_mono_ns();
-	uint64_t due_ns = now_ns + IDLE_NS;
-	struct outbox_item item;
+	const uint64_t idle_ns = clock_mono_ns() + IDLE_NS;
+	uint64_t due_ns;
 
 	if (channel->command)
 		return command_deadline_ns(channel->command);
 	if (channel->job != JOB_NONE) /* libcurl knows when */
-		return due_ns;
-	if (channel->kind == CHANNEL_PING)
-		return now_ns < atomic_load(&delivery->alive_until_ns) ? channel->next_ns : due_ns;
-	if (stored_next(delivery, channel, &item)) {
-		due_ns = now_ns + ns_until(item.next_ms, clock_wall_ms());
-		due_ns = due_ns > channel->hold_ns ? due_ns : channel->hold_ns;
-	} else if (loose_next(delivery, channel)) {
-		due_ns = channel->next_ns;
-	}
-	if (channel->kind == CHANNEL_WEBHOOK && channel->notify->format == FORMAT_ALERTMANAGER_API &&
-		channel->resend_ns < due_ns)
-		due_ns = channel->resend_ns;
-	return due_ns;
+		return idle_ns;
+	due_ns = next_step(delivery, channel).due_ns;
+	return due_ns < idle_ns ? due_ns : idle_ns;
 }

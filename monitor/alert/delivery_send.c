@@ -61,6 +61,7 @@ static int send_webhook(
 {
 	const struct config_notify *notify = channel->notify;
 	const struct body_context context = context_of(delivery);
+	const int64_t now_ms = clock_wall_ms();
 	struct text url = TEXT_INIT, body = TEXT_INIT;
 	struct transfer_request request = { .body = &body, .id = message->id };
 	const char *topic;
@@ -73,8 +74,8 @@ static int send_webhook(
 		break;
 	case FORMAT_ALERTMANAGER_API:
 		api_url(notify->webhook, &url);
-		body_alertmanager_api(message,
-			clock_wall_ms() + (int64_t)(delivery->options.resend_ns * RESENDS_MISSED / NS_PER_MS),
+		body_alertmanager_api(message, now_ms,
+			now_ms + (int64_t)(delivery->options.resend_ns * RESENDS_MISSED / NS_PER_MS),
 			&context, &body);
 		break;
 	case FORMAT_SLACK:

@@ -41,6 +41,11 @@ static const char settings[] =
 	"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
 	"PRAGMA journal_size_limit = 4194304;";
 
+/* Of the row a of alerts. */
+#define LATEST_SINCE "(SELECT max(since_ms) FROM alerts AS b WHERE b.drive = a.drive AND b.alert = a.alert)"
+#define IS_LAST	     " a.since_ms = " LATEST_SINCE
+#define IS_NOT_LAST  " a.since_ms < " LATEST_SINCE
+
 static const char *const state_names[] = { "waiting", "delivered", "given-up" };
 
 struct outbox {
@@ -51,6 +56,14 @@ struct outbox {
 const char *outbox_error(const struct outbox *outbox)
 {
 	return outbox->error;
+}
+
+/* Where the disk is full the file beside the file can't grow either, and that error has no number of the system. */
+static int ioerr_to_errno(struct outbox *outbox, int sqlite_rc)
+{
+	const int system = sqlite3_system_errno(outbox->db);
+
+	return sqlite_rc == SQLITE_IOERR_SHMSIZE || system == ENOSPC || system == EDQUOT ? -ENOSPC : -EIO;
 }
 
 static int fail(struct outbox *outbox, int sqlite_rc)
@@ -68,6 +81,9 @@ static int fail(struct outbox *outbox, int sqlite_rc)
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
 		return -EBADMSG;
+	case SQLITE_IOERR:
+	case SQLITE_CANTOPEN:
+		return ioerr_to_errno(outbox, sqlite_rc);
 	default:
 		return -EIO;
 	}
@@ -97,20 +113,24 @@ static int finish(struct outbox *outbox, sqlite3_stmt *statement)
 	return rc;
 }
 
-/* The first column of the only row. */
-static int read_number(struct outbox *outbox, const char *sql, int64_t *out)
+/* The first column of the only row; the statement goes. */
+static int take_number(struct outbox *outbox, sqlite3_stmt *statement, int64_t *out)
 {
-	sqlite3_stmt *statement;
-	int rc = prepare(outbox, sql, &statement);
+	int rc = sqlite3_step(statement);
 
-	if (rc < 0)
-		return rc;
-	rc = sqlite3_step(statement);
 	if (rc == SQLITE_ROW)
 		*out = sqlite3_column_int64(statement, 0);
 	rc = rc == SQLITE_ROW ? 0 : fail(outbox, rc);
 	(void)sqlite3_finalize(statement);
 	return rc;
+}
+
+static int read_number(struct outbox *outbox, const char *sql, int64_t *out)
+{
+	sqlite3_stmt *statement;
+	int rc = prepare(outbox, sql, &statement);
+
+	return rc < 0 ? rc : take_number(outbox, statement, out);
 }
 
 static int check_schema(struct outbox *outbox, bool read_only)
@@ -190,37 +210,56 @@ static int put_alert(struct outbox *outbox, const struct alert *alert)
 	return finish(outbox, statement);
 }
 
-static int put_message(struct outbox *outbox, struct alert_message *message, int64_t *number)
+int outbox_draw_id(struct alert_message *message)
 {
-	sqlite3_stmt *statement;
 	sd_id128_t id;
 	int rc;
 
-	if (!message->id[0]) {
-		if (sd_id128_randomize(&id) < 0)
-			return -EIO;
-		(void)snprintf(
-			message->id, sizeof(message->id), SD_ID128_FORMAT_STR, SD_ID128_FORMAT_VAL(id));
-	}
-	rc = prepare(outbox, "INSERT INTO messages (id, t_ms) VALUES (?, ?)", &statement);
+	if (message->id[0])
+		return 0;
+	rc = sd_id128_randomize(&id);
+	if (rc < 0)
+		return rc;
+	(void)snprintf(message->id, sizeof(message->id), SD_ID128_FORMAT_STR, SD_ID128_FORMAT_VAL(id));
+	return 0;
+}
+
+static int put_entry(struct outbox *outbox, int64_t number, size_t index, const struct alert_entry *entry)
+{
+	sqlite3_stmt *statement;
+	int rc = prepare(
+		outbox, "INSERT OR IGNORE INTO entries VALUES (?, ?, ?, " OUTBOX_ROW_MARKS ")", &statement);
+
+	if (rc < 0)
+		return rc;
+	(void)sqlite3_bind_int64(statement, 1, number);
+	(void)sqlite3_bind_int64(statement, 2, (int64_t)index);
+	(void)sqlite3_bind_text(statement, 3, alert_note_name(entry->note), -1, SQLITE_STATIC);
+	outbox_row_bind(statement, 4, &entry->alert);
+	return finish(outbox, statement);
+}
+
+/* A commit that failed may have been one after all: then the message is there. */
+static int put_message(struct outbox *outbox, struct alert_message *message, int64_t *number)
+{
+	sqlite3_stmt *statement;
+	int rc = outbox_draw_id(message);
+
+	if (rc == 0)
+		rc = prepare(outbox, "INSERT OR IGNORE INTO messages (id, t_ms) VALUES (?, ?)", &statement);
 	if (rc < 0)
 		return rc;
 	(void)sqlite3_bind_text(statement, 1, message->id, -1, SQLITE_STATIC);
 	(void)sqlite3_bind_int64(statement, 2, message->t_ms);
 	rc = finish(outbox, statement);
-	*number = sqlite3_last_insert_rowid(outbox->db);
-	for (size_t i = 0; rc == 0 && i < message->count; i++) {
-		rc = prepare(
-			outbox, "INSERT INTO entries VALUES (?, ?, ?, " OUTBOX_ROW_MARKS ")", &statement);
-		if (rc < 0)
-			break;
-		(void)sqlite3_bind_int64(statement, 1, *number);
-		(void)sqlite3_bind_int64(statement, 2, (int64_t)i);
-		(void)sqlite3_bind_text(
-			statement, 3, alert_note_name(message->entries[i].note), -1, SQLITE_STATIC);
-		outbox_row_bind(statement, 4, &message->entries[i].alert);
-		rc = finish(outbox, statement);
-	}
+	if (rc == 0)
+		rc = prepare(outbox, "SELECT message FROM messages WHERE id = ?", &statement);
+	if (rc < 0)
+		return rc;
+	(void)sqlite3_bind_text(statement, 1, message->id, -1, SQLITE_STATIC);
+	rc = take_number(outbox, statement, number);
+	for (size_t i = 0; rc == 0 && i < message->count; i++)
+		rc = put_entry(outbox, *number, i, &message->entries[i]);
 	return rc;
 }
 
@@ -228,8 +267,10 @@ static int put_delivery(
 	struct outbox *outbox, const struct outbox_channel *channel, int64_t message, bool is_done)
 {
 	sqlite3_stmt *statement;
-	int rc = prepare(
-		outbox, "INSERT INTO deliveries VALUES (?, ?, ?, ?, 0, 0, 0, NULL, NULL)", &statement);
+	int rc = prepare(outbox,
+		"INSERT INTO deliveries VALUES (?, ?, ?, ?, 0, 0, 0, NULL, NULL)"
+		" ON CONFLICT DO UPDATE SET state = excluded.state WHERE excluded.state = 'delivered'",
+		&statement);
 
 	if (rc < 0)
 		return rc;
@@ -274,7 +315,7 @@ int outbox_next(
 {
 	sqlite3_stmt *statement;
 	int rc = prepare(outbox,
-		"SELECT message, t_ms, tries, next_ms FROM deliveries JOIN messages USING (message)"
+		"SELECT message, t_ms, tries, next_ms, refused FROM deliveries JOIN messages USING (message)"
 		" WHERE name = ?1 AND kind = ?2 AND state = 'waiting' ORDER BY (refused AND next_ms > ?3),"
 		" CASE WHEN refused AND next_ms > ?3 THEN next_ms ELSE message END LIMIT 1",
 		&statement);
@@ -290,6 +331,7 @@ int outbox_next(
 			.t_ms = sqlite3_column_int64(statement, 1),
 			.tries = (unsigned)sqlite3_column_int64(statement, 2),
 			.next_ms = sqlite3_column_int64(statement, 3),
+			.is_refused = sqlite3_column_int64(statement, 4) != 0,
 		};
 	rc = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? -ENOENT : fail(outbox, rc);
 	(void)sqlite3_finalize(statement);
@@ -393,7 +435,8 @@ int outbox_get_queue(struct outbox *outbox, const struct outbox_channel *channel
 {
 	sqlite3_stmt *statement;
 	int rc = prepare(outbox,
-		"SELECT count(*), coalesce(max(tries), 0) FROM deliveries"
+		"SELECT count(*), coalesce((SELECT tries FROM deliveries WHERE name = ?1 AND kind = ?2"
+		" AND state = 'waiting' AND NOT refused ORDER BY message LIMIT 1), 0) FROM deliveries"
 		" WHERE name = ?1 AND kind = ?2 AND state = 'waiting'",
 		&statement);
 
@@ -443,7 +486,7 @@ static int give_up_strangers(
 /* Messages that are long done, and the oldest episodes beyond the most that are kept. */
 static int clear_up(struct outbox *outbox, int64_t now_ms)
 {
-	char sql[512];
+	char sql[1024];
 
 	(void)snprintf(sql, sizeof(sql),
 		"CREATE TEMP TABLE done AS SELECT message FROM messages WHERE t_ms < %lld AND message NOT IN"
@@ -452,23 +495,34 @@ static int clear_up(struct outbox *outbox, int64_t now_ms)
 		"DELETE FROM entries WHERE message IN (SELECT message FROM done);"
 		"DELETE FROM messages WHERE message IN (SELECT message FROM done);"
 		"DROP TABLE done;"
-		"DELETE FROM alerts WHERE until_ms IS NOT NULL AND since_ms <"
+		"DELETE FROM alerts AS a WHERE until_ms IS NOT NULL AND NOT owes_end AND since_ms <"
 		" (SELECT since_ms FROM alerts ORDER BY since_ms DESC LIMIT 1 OFFSET " VALUE_OF(
-			EPISODES_KEPT) ");",
+			EPISODES_KEPT) ") AND" IS_NOT_LAST ";",
 		(long long)(now_ms - KEEP_DONE_MS));
 	return execute(outbox, sql);
 }
 
+static int start_again(struct outbox *outbox)
+{
+	return execute(outbox,
+		"CREATE INDEX IF NOT EXISTS deliveries_last ON deliveries (name, kind, last_ms);"
+		"UPDATE deliveries SET next_ms = 0 WHERE state = 'waiting';"
+		"UPDATE alerts AS a SET firing = 0, owes_end = 0, until_ms = (SELECT min(since_ms) FROM "
+		"alerts"
+		" AS b WHERE b.drive = a.drive AND b.alert = a.alert AND b.since_ms > a.since_ms)"
+		" WHERE firing AND" IS_NOT_LAST ";");
+}
+
 int outbox_begin(struct outbox *outbox, const struct outbox_channel *channels, size_t count, int64_t now_ms,
-	uint64_t *lost)
+	bool is_start, uint64_t *lost)
 {
 	int rc = execute(outbox, "BEGIN IMMEDIATE");
 
 	if (rc < 0)
 		return rc;
 	rc = give_up_strangers(outbox, channels, count, lost);
-	if (rc == 0)
-		rc = execute(outbox, "UPDATE deliveries SET next_ms = 0 WHERE state = 'waiting'");
+	if (rc == 0 && is_start)
+		rc = start_again(outbox);
 	if (rc == 0)
 		rc = clear_up(outbox, now_ms);
 	if (rc == 0)
@@ -500,16 +554,15 @@ static int walk(struct outbox *outbox, const char *sql, size_t limit,
 
 int outbox_each_last(struct outbox *outbox, int (*each)(const struct alert *alert, void *arg), void *arg)
 {
-	return walk(outbox,
-		"SELECT * FROM alerts AS a WHERE since_ms = (SELECT max(since_ms) FROM alerts AS b"
-		" WHERE b.drive = a.drive AND b.alert = a.alert)",
-		0, each, arg);
+	return walk(outbox, "SELECT * FROM alerts AS a WHERE" IS_LAST, 0, each, arg);
 }
 
 int outbox_each_firing(struct outbox *outbox, int (*each)(const struct alert *alert, void *arg), void *arg)
 {
-	return walk(outbox, "SELECT * FROM alerts WHERE firing AND told ORDER BY since_ms, drive, alert", 0,
-		each, arg);
+	return walk(outbox,
+		"SELECT * FROM alerts AS a WHERE firing AND told AND" IS_LAST
+		" ORDER BY since_ms, drive, alert",
+		0, each, arg);
 }
 
 int outbox_each_episode(

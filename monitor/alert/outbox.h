@@ -37,6 +37,7 @@ struct outbox_item {
 	int64_t t_ms;	 /* of the message */
 	unsigned tries;
 	int64_t next_ms; /* not before */
+	bool is_refused; /* at the last try */
 };
 
 /* What came of a try. */
@@ -50,7 +51,7 @@ struct outbox_result {
 
 struct outbox_queue {
 	uint64_t queued;
-	unsigned tries;	 /* of the one that waits longest; 0: nothing failed yet */
+	unsigned tries;	 /* of the one that waits longest, refused ones aside; 0: nothing failed yet */
 	int64_t last_ms; /* of the last try of any message; INT64_MIN: none yet */
 	enum outbox_state last_state;
 	char last_text[OUTBOX_RESULT_MAX];
@@ -63,8 +64,10 @@ int outbox_open(const char *path, bool read_only, struct outbox **out, char *why
 void outbox_close(struct outbox *outbox); /* NULL is fine */
 const char *outbox_error(const struct outbox *outbox);
 
+/* Give the message its id unless it has one; 0 or -errno. */
+int outbox_draw_id(struct alert_message *message);
 /* In one transaction: the alerts as they are now, and the message (NULL: none) for every channel but those of the bits
- * in @done, which have it already. Gives the message its id unless it has one. */
+ * in @done, which have it already. Gives the message its id unless it has one; a message that is there already stays as it is. */
 int outbox_put(struct outbox *outbox, const struct alert *alerts, size_t alert_count,
 	struct alert_message *message, const struct outbox_channel *channels, size_t channel_count,
 	uint64_t done);
@@ -78,10 +81,11 @@ int outbox_note(struct outbox *outbox, const struct outbox_channel *channel, int
 	const struct outbox_result *result);
 int outbox_get_queue(struct outbox *outbox, const struct outbox_channel *channel, struct outbox_queue *out);
 
-/* After a start: what waits is tried at once; what waits for a channel that is none of these is given up, and *@lost how
+/* After a start (@is_start) what waits is tried at once, and an episode that fires although a later one of its rule and
+ * drive is known is closed. Then and once a day: what waits for a channel that is none of these is given up, and *@lost how
  * many; what is long done goes. */
 int outbox_begin(struct outbox *outbox, const struct outbox_channel *channels, size_t count, int64_t now_ms,
-	uint64_t *lost);
+	bool is_start, uint64_t *lost);
 
 /* Call @each until it answers non-zero, which is returned. The last episode of every rule of every drive: */
 int outbox_each_last(struct outbox *outbox, int (*each)(const struct alert *alert, void *arg), void *arg);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define ANSWER_KEPT   120
 #define REDIRECTS_MAX 3L
@@ -119,8 +120,10 @@ static CURLcode set_all(struct transfer *transfer, const struct transfer_request
 	(void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_answer);
 	(void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
 	code = curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, request->mail_to ? "smtp,smtps" : "http,https");
+	/* What was to be secret stays so. */
 	if (code == CURLE_OK)
-		code = curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+		code = curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR,
+			strncasecmp(request->url, "https:", 6) == 0 ? "https" : "http,https");
 	if (code == CURLE_OK)
 		code = curl_easy_setopt(easy, CURLOPT_URL, request->url);
 	if (code != CURLE_OK)

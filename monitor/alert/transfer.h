@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* transfer.h - one HTTP request or one mail through libcurl, driven by the caller's multi handle: it never blocks. http,
- * https, smtp and smtps only, also after a redirect; a name that does not resolve holds nobody. Belongs to the thread of the
+ * https, smtp and smtps only, also after a redirect, which never leaves https; a name that does not resolve holds nobody. Belongs to the thread of the
  * multi handle. */
 #ifndef DRIVESOAK_ALERT_TRANSFER_H
 #define DRIVESOAK_ALERT_TRANSFER_H

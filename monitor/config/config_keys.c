@@ -269,7 +269,9 @@ const struct config_key config_keys[] = {
 		.doc = "The server that takes the mail. A URL may have USER:PASSWORD@ before the server." },
 	{ CONFIG_NOTIFY, "ping", CONFIG_TEXT, .fallback = "", .absent = "", NOTIFY(ping), .is_secret = true,
 		.allowed = "a URL of http or https", .text_wrong = config_rules_url,
-		.doc = "Is asked for regularly while samples come, so that silence is noticed elsewhere." },
+		.doc = "Is asked for regularly while samples are kept and come from every drive that runs, with "
+		       "requests in them; paused, absent and failed drives do not count. So silence is "
+		       "noticed elsewhere." },
 	{ CONFIG_NOTIFY, "ping-interval", CONFIG_DURATION, .min = "10s", .max = "1d", .fallback = "1min",
 		NOTIFY(ping_interval_ns),
 		.doc = "How often the URL is asked for." },

@@ -125,11 +125,24 @@ static void test_fingerprint_is_of_rule_drive_and_host(void **state)
 	assert_string_not_equal(first, again);
 }
 
+/* The stamps of the service may be ahead of the clock that the receiver goes by. */
+static void test_alertmanager_interface_after_a_step_of_the_clock(void **state)
+{
+	(void)state;
+	add("", ALERT_JOURNAL, ALERT_RESOLVED, EVENT_WARNING);
+	body_alertmanager_api(
+		&message, T0 - 7200000, T0 - 3600000, &(struct body_context){ "rig7", "" }, &out);
+	assert_non_null(strstr(text_string(&out),
+		"\"startsAt\":\"2025-12-01T08:00:00.000Z\",\"endsAt\":\"2025-12-01T08:00:00.000Z\""));
+	assert_non_null(strstr(text_string(&out),
+		"\"startsAt\":\"2025-12-01T07:00:00.000Z\",\"endsAt\":\"2025-12-01T07:00:00.000Z\""));
+}
+
 static void test_alertmanager_interface(void **state)
 {
 	(void)state;
 	add("", ALERT_JOURNAL, ALERT_RESOLVED, EVENT_WARNING);
-	body_alertmanager_api(&message, T0 + 300000, &(struct body_context){ "rig7", "" }, &out);
+	body_alertmanager_api(&message, T0 + 100000, T0 + 300000, &(struct body_context){ "rig7", "" }, &out);
 	check_json(
 		"[{\"labels\":{\"alertname\":\"DrivesoakThroughputCollapse\",\"drive\":\"evo\",\"instance\":"
 		"\"rig7\",\"severity\":\"critical\"},\"annotations\":{\"summary\":\"throughput is 41.5 "
@@ -322,6 +335,7 @@ int main(void)
 		CASE(test_alertmanager_webhook),
 		CASE(test_fingerprint_is_of_rule_drive_and_host),
 		CASE(test_alertmanager_interface),
+		CASE(test_alertmanager_interface_after_a_step_of_the_clock),
 		CASE(test_slack),
 		CASE(test_ntfy),
 		CASE(test_subject_of_several),

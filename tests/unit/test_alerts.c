@@ -479,19 +479,26 @@ static void test_a_drive_that_left_the_configuration_is_resolved(void **state)
 static void test_turns_are_begins_and_ends(void **state)
 {
 	const struct alert *turn;
+	int64_t turned_ms = 0;
 
 	(void)state;
 	set(ONE, ALERT_COLLAPSE, true);
 	set(ONE, ALERT_COLLAPSE, true);
-	turn = alerts_next_turn(alerts);
+	turn = alerts_next_turn(alerts, &turned_ms);
 	assert_non_null(turn);
 	assert_true(turn->is_firing);
-	assert_null(alerts_next_turn(alerts));
+	assert_null(alerts_next_turn(alerts, &turned_ms));
 	set(ONE, ALERT_COLLAPSE, false);
-	turn = alerts_next_turn(alerts);
+	turn = alerts_next_turn(alerts, &turned_ms);
 	assert_non_null(turn);
 	assert_false(turn->is_firing);
-	assert_null(alerts_next_turn(alerts));
+	assert_null(alerts_next_turn(alerts, &turned_ms));
+	/* Before its end was told: it goes on from then, but the turn is of now. */
+	now_ms += 7 * S;
+	set(ONE, ALERT_COLLAPSE, true);
+	turn = alerts_next_turn(alerts, &turned_ms);
+	assert_non_null(turn);
+	assert_true(turn->is_firing && turn->since_ms == now_ms - 7 * S && turned_ms == now_ms);
 }
 
 static void test_more_than_a_message_holds_follows_at_once(void **state)

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The file of alerts: what was put is there after a kill at any step, once. */
+/* The file of alerts: what is put in it and comes out. */
 #include "unit.h"
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "alert/outbox.h"
@@ -145,15 +144,19 @@ static void test_channels_are_apart_and_in_order(void **state)
 	assert_true(item.message == first.message);
 	assert_int_equal(item.tries, 1);
 	assert_true(item.next_ms == T0 + 5000);
+	assert_false(item.is_refused);
+	assert_int_equal(outbox_get_queue(outbox, &channels[0], &queue), 0);
+	assert_int_equal(queue.tries, 1);
 	/* One that is refused lets the others pass until its time has come. */
 	note(outbox, 0, first.message, OUTBOX_WAITING, true, T0 + 5000);
 	assert_int_equal(outbox_next(outbox, &channels[0], T0, &item), 0);
 	assert_true(item.message == first.message + 2);
 	assert_int_equal(outbox_next(outbox, &channels[0], T0 + 5000, &item), 0);
 	assert_true(item.message == first.message);
+	assert_true(item.is_refused);
 	assert_int_equal(outbox_get_queue(outbox, &channels[0], &queue), 0);
 	assert_int_equal(queue.queued, 2);
-	assert_int_equal(queue.tries, 1);
+	assert_int_equal(queue.tries, 0); /* the channel itself works */
 	assert_string_equal(queue.last_text, "HTTP 500");
 	assert_int_equal(outbox_get_queue(outbox, &channels[1], &queue), 0);
 	assert_int_equal(queue.queued, 3);
@@ -176,7 +179,7 @@ static void test_a_start_tries_at_once_and_gives_up_strangers(void **state)
 	put(outbox, "one", 0);
 	assert_int_equal(outbox_next(outbox, &channels[0], T0, &item), 0);
 	note(outbox, 0, item.message, OUTBOX_WAITING, true, T0 + 900000);
-	assert_int_equal(outbox_begin(outbox, channels, 1, T0, &lost), 0);
+	assert_int_equal(outbox_begin(outbox, channels, 1, T0, true, &lost), 0);
 	assert_int_equal(lost, 1);
 	assert_int_equal(outbox_next(outbox, &channels[0], T0, &item), 0);
 	assert_true(item.next_ms == 0);
@@ -184,7 +187,7 @@ static void test_a_start_tries_at_once_and_gives_up_strangers(void **state)
 	/* Only what is long done goes. */
 	note(outbox, 0, item.message, OUTBOX_DELIVERED, false, 0);
 	put(outbox, "two", 0);
-	assert_int_equal(outbox_begin(outbox, channels, 2, T0 + 40 * 86400000LL, &lost), 0);
+	assert_int_equal(outbox_begin(outbox, channels, 2, T0 + 40 * 86400000LL, true, &lost), 0);
 	assert_int_equal(outbox_get_message(outbox, item.message, &message), -ENOENT);
 	assert_int_equal(outbox_next(outbox, &channels[1], T0, &item), 0);
 	outbox_close(outbox);
@@ -194,6 +197,14 @@ static int count(const struct alert *alert, void *arg)
 {
 	(void)alert;
 	++*(int *)arg;
+	return 0;
+}
+
+static unsigned collected;
+
+static int collect(const struct alert *alert, void *arg)
+{
+	((struct alert *)arg)[collected++] = *alert;
 	return 0;
 }
 
@@ -228,6 +239,87 @@ static void test_episodes(void **state)
 	outbox_close(outbox);
 }
 
+/* A commit that failed may have been one: what comes again is there already. */
+static void test_the_same_message_again_is_no_other(void **state)
+{
+	struct alert alert = alert_fixture("evo", ALERT_COLLAPSE);
+	struct outbox *outbox = open_outbox();
+	struct outbox_queue queue;
+	struct outbox_item item;
+
+	(void)state;
+	alert_fixture_message(&message, ALERT_RAISED, &alert);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(outbox_put(outbox, &alert, 1, &message, channels, 2, 0), 0);
+	assert_int_equal(outbox_get_queue(outbox, &channels[0], &queue), 0);
+	assert_int_equal(queue.queued, 1);
+	/* The first channel got it meanwhile. */
+	assert_int_equal(outbox_put(outbox, &alert, 1, &message, channels, 2, 1), 0);
+	assert_int_equal(outbox_next(outbox, &channels[0], T0, &item), -ENOENT);
+	assert_int_equal(outbox_next(outbox, &channels[1], T0, &item), 0);
+	assert_int_equal(outbox_get_message(outbox, item.message, &message), 0);
+	assert_int_equal(message.count, 1);
+	outbox_close(outbox);
+}
+
+static void test_only_the_last_episode_fires(void **state)
+{
+	struct alert first = alert_fixture("evo", ALERT_COLLAPSE), second = first, got[2];
+	struct outbox *outbox = open_outbox();
+	uint64_t lost;
+	int firing = 0;
+
+	(void)state;
+	first.is_told = second.is_told = true;
+	first.owes_end = true;
+	second.since_ms = T0 + 5000;
+	assert_int_equal(outbox_put(outbox, &first, 1, NULL, NULL, 0, 0), 0);
+	assert_int_equal(outbox_put(outbox, &second, 1, NULL, NULL, 0, 0), 0);
+	assert_int_equal(outbox_each_firing(outbox, count, &firing), 0);
+	assert_int_equal(firing, 1);
+	assert_int_equal(outbox_begin(outbox, channels, 2, T0, true, &lost), 0);
+	collected = 0;
+	assert_int_equal(outbox_each_episode(outbox, 2, collect, got), 0);
+	assert_int_equal(collected, 2);
+	check_same(&got[0], &second);
+	first.is_firing = first.owes_end = false;
+	first.until_ms = T0 + 5000;
+	check_same(&got[1], &first);
+	outbox_close(outbox);
+}
+
+static void test_many_episodes_are_cut_but_no_last_one(void **state)
+{
+	struct alert last = alert_fixture("pro", ALERT_STALL), owing = alert_fixture("evo", ALERT_COLLAPSE);
+	struct outbox *outbox = open_outbox();
+	int episodes = 0;
+	uint64_t lost;
+	sqlite3 *db;
+
+	(void)state;
+	last.since_ms = 1000;
+	last.is_firing = owing.is_firing = false;
+	last.until_ms = owing.until_ms = 3000;
+	owing.since_ms = 2000;
+	owing.owes_end = true;
+	assert_int_equal(outbox_put(outbox, &last, 1, NULL, NULL, 0, 0), 0);
+	assert_int_equal(outbox_put(outbox, &owing, 1, NULL, NULL, 0, 0), 0);
+	assert_int_equal(sqlite3_open(alert_path(OUTBOX_FILE), &db), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_exec(db,
+			"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20500)"
+			"INSERT INTO alerts (drive, alert, since_ms, until_ms, firing, severity, told, "
+			"owes_end, told_severity, repeats, untold) SELECT 'evo', 'collapse', 10000 + i, "
+			"10001 + i, 0, 'critical', 1, 0, 'critical', 0, 0 FROM n",
+			NULL, NULL, NULL),
+		SQLITE_OK);
+	(void)sqlite3_close(db);
+	assert_int_equal(outbox_begin(outbox, channels, 2, T0, false, &lost), 0);
+	assert_int_equal(outbox_each_episode(outbox, 30000, count, &episodes), 0);
+	assert_int_equal(episodes, 20001 + 2);
+	outbox_close(outbox);
+}
+
 static void write_bytes(const char *path, const char *bytes)
 {
 	FILE *file = fopen(path, "w");
@@ -251,105 +343,6 @@ static void test_what_is_no_such_file_is_refused(void **state)
 	assert_null(outbox);
 }
 
-/* The life of one message, with a kill at the point @at: what the process had done is what the next one finds. */
-enum point { BEFORE_PUT, AFTER_PUT, AFTER_SEND, AFTER_NOTE, POINTS };
-
-static void die_at(enum point at, enum point here)
-{
-	if (at == here)
-		(void)kill(getpid(), SIGKILL);
-}
-
-static void live(enum point at, const char *sent_path)
-{
-	char why[OUTBOX_WHY_MAX];
-	struct outbox *outbox = NULL;
-	struct outbox_item item;
-	struct outbox_result result = { .state = OUTBOX_DELIVERED, .tries = 1, .t_ms = T0 };
-	uint64_t lost;
-	FILE *sent;
-
-	if (outbox_open(alert_path(OUTBOX_FILE), false, &outbox, why) < 0)
-		_exit(2);
-	if (outbox_begin(outbox, channels, 1, T0, &lost) < 0)
-		_exit(3);
-	if (at != POINTS) {
-		struct alert alert = alert_fixture("evo", ALERT_COLLAPSE);
-
-		alert.is_told = true;
-		alert_fixture_message(&message, ALERT_RAISED, &alert);
-		die_at(at, BEFORE_PUT);
-		if (outbox_put(outbox, &alert, 1, &message, channels, 1, 0) < 0)
-			_exit(4);
-		die_at(at, AFTER_PUT);
-	}
-	while (outbox_next(outbox, &channels[0], T0, &item) == 0) {
-		if (outbox_get_message(outbox, item.message, &message) < 0)
-			_exit(5);
-		sent = fopen(sent_path, "a");
-		(void)fprintf(sent, "%s\n", message.id);
-		(void)fclose(sent);
-		die_at(at, AFTER_SEND);
-		if (outbox_note(outbox, &channels[0], item.message, &result) < 0)
-			_exit(6);
-		die_at(at, AFTER_NOTE);
-	}
-	_exit(0);
-}
-
-static int run(enum point at, const char *sent_path)
-{
-	pid_t child = fork();
-	int status = 0;
-
-	if (child == 0)
-		live(at, sent_path);
-	assert_int_equal(waitpid(child, &status, 0), child);
-	return status;
-}
-
-static void test_a_kill_between_any_two_steps_loses_nothing(void **state)
-{
-	static const struct {
-		unsigned sent; /* in all, under one id */
-		bool is_told;  /* the alert counts as told: exactly when its message is there */
-	} expected[POINTS] = {
-		[BEFORE_PUT] = { 0, false },
-		[AFTER_PUT] = { 1, true },
-		[AFTER_SEND] = { 2, true },
-		[AFTER_NOTE] = { 1, true },
-	};
-
-	(void)state;
-	for (int at = 0; at < POINTS; at++) {
-		char first[64] = "", line[64];
-		unsigned sent = 0;
-		struct outbox *outbox;
-		int told = 0;
-		FILE *file;
-
-		assert_true(WIFSIGNALED(run((enum point)at, alert_path("sent"))));
-		assert_int_equal(run(POINTS, alert_path("sent")), 0);
-		file = fopen(alert_path("sent"), "r");
-		while (file && fgets(line, sizeof(line), file)) {
-			if (sent++ == 0)
-				memcpy(first, line, sizeof(first));
-			assert_string_equal(line, first);
-		}
-		if (file)
-			(void)fclose(file);
-		assert_int_equal(sent, expected[at].sent);
-		outbox = open_outbox();
-		assert_int_equal(outbox_each_firing(outbox, count, &told), 0);
-		assert_int_equal(told, expected[at].is_told);
-		outbox_close(outbox);
-		(void)unlink(alert_path("sent"));
-		(void)unlink(alert_path(OUTBOX_FILE));
-		(void)unlink(alert_path(OUTBOX_FILE "-wal"));
-		(void)unlink(alert_path(OUTBOX_FILE "-shm"));
-	}
-}
-
 int main(void)
 {
 #define CASE(function) cmocka_unit_test_setup_teardown(function, alert_set_up, alert_tear_down)
@@ -358,8 +351,10 @@ int main(void)
 		CASE(test_channels_are_apart_and_in_order),
 		CASE(test_a_start_tries_at_once_and_gives_up_strangers),
 		CASE(test_episodes),
+		CASE(test_the_same_message_again_is_no_other),
+		CASE(test_only_the_last_episode_fires),
+		CASE(test_many_episodes_are_cut_but_no_last_one),
 		CASE(test_what_is_no_such_file_is_refused),
-		CASE(test_a_kill_between_any_two_steps_loses_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
