@@ -40,10 +40,13 @@ AM_TESTS_ENVIRONMENT = DRIVESOAK_BUILD='$(abs_top_builddir)'; export DRIVESOAK_B
 	PYTHONDONTWRITEBYTECODE=1; export PYTHONDONTWRITEBYTECODE;
 include tests/vm/local.mk
 
-# Only the unit tests: what the builds with sanitizers run.
-.PHONY: check-units check-threads
+# Only the unit tests: what the builds with sanitizers run; they don't mind company. The others go by the clock, and each
+# has the machine for itself.
+.PHONY: check-units check-others check-threads
 check-units:
 	$(MAKE) check TESTS='$(unit_programs)'
+check-others:
+	$(MAKE) check TESTS='$(filter-out $(unit_programs),$(TESTS))'
 
 # Of them the ones in which threads meet: what the build with the thread sanitizer runs.
 threaded_programs = tests/unit/test_archive tests/unit/test_budget tests/unit/test_client tests/unit/test_client_control \
