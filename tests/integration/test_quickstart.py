@@ -88,7 +88,7 @@ class Quickstart:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
-    def url(self, seconds=120):
+    def url(self, seconds=240):
         def look():
             assert self.process.poll() is None, self.output
             return re.search(r"Live at (http://\S+)", self.output)
@@ -108,6 +108,7 @@ class Quickstart:
         return json.loads(self.get("/api/v1/status"))["drives"][0]
 
     def wait_drive(self, condition, what):
+        self.url()  # building takes its time before that
         return wait_for(lambda: (lambda d: d if condition(d) else None)(self.drive()), 60, what)
 
     def end(self, code, seconds=120):
