@@ -324,7 +324,10 @@ static void test_the_thread(void **state)
 	/* Nobody soaks there. */
 	assert_false(evidence_next_line(evidence, 2, &line, &lost));
 	assert_false(evidence_get(evidence, 2, &counters));
-	assert_true(atomic_load(&wakes) >= 3);
+	/* Lines that come together are one reason to wake, told after they are there. */
+	for (unsigned i = 0; i < 500 && !atomic_load(&wakes); i++)
+		(void)usleep(10000);
+	assert_true(atomic_load(&wakes) >= 1);
 
 	/* A slot whose drive is another holds nothing of the one before. */
 	evidence_watch(evidence, 0, NULL, 0);
