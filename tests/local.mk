@@ -50,7 +50,7 @@ check-others:
 
 # Of them the ones in which threads meet: what the build with the thread sanitizer runs.
 threaded_programs = tests/unit/test_archive tests/unit/test_budget tests/unit/test_client tests/unit/test_client_control \
-	tests/unit/test_control tests/unit/test_delivery tests/unit/test_engine tests/unit/test_engine_workload \
+	tests/unit/test_control tests/unit/test_delivery tests/unit/test_delivery_file tests/unit/test_engine tests/unit/test_engine_workload \
 	tests/unit/test_evidence tests/unit/test_health \
 	tests/unit/test_hostload tests/unit/test_keeper tests/unit/test_ledger tests/unit/test_measure tests/unit/test_prober \
 	tests/unit/test_reading_ata_live tests/unit/test_reading_live tests/unit/test_reading_smartctl \

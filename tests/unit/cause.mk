@@ -4,6 +4,16 @@ tests_unit_test_cause_SOURCES = tests/unit/test_cause.c tests/unit/cause_fixture
 tests_unit_test_cause_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_cause_LDADD = $(LDADD) $(CMOCKA_LIBS)
 
+unit_programs += tests/unit/test_cause_misses
+tests_unit_test_cause_misses_SOURCES = tests/unit/test_cause_misses.c tests/unit/cause_fixture.c tests/unit/cause_fixture.h
+tests_unit_test_cause_misses_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_cause_misses_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_cause_rhythm
+tests_unit_test_cause_rhythm_SOURCES = tests/unit/test_cause_rhythm.c tests/unit/cause_fixture.c tests/unit/cause_fixture.h
+tests_unit_test_cause_rhythm_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_cause_rhythm_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
 unit_programs += tests/unit/test_kernelline
 tests_unit_test_kernelline_SOURCES = tests/unit/test_kernelline.c
 tests_unit_test_kernelline_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)

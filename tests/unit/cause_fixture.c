@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "cause_fixture.h"
 
+#include "unit.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -131,4 +133,61 @@ enum cause record_decide(struct record *record)
 {
 	cause_decide(&record->input, &record->answer);
 	return record->answer.cause;
+}
+
+/* --- signs of causes --- */
+
+void record_put_reset(struct record *r)
+{
+	record_line(r, 1, KERNELLINE_RESET, "nvme nvme0: controller is down; will reset: CSTS=0x3");
+}
+
+void record_put_heat(struct record *r)
+{
+	for (unsigned i = 0; i < 5; i++)
+		record_reading(r, -240 + 60 * (double)i)->temp_c = 71 + 2 * (double)i;
+}
+
+/* Every sixth sample before the fall, and all of the fall. */
+void record_put_flag(struct record *r, uint32_t flag, double share)
+{
+	for (unsigned i = 0; i < BEFORE; i += 6) {
+		r->samples[i].flags |= flag;
+		record_rate(r, i, share);
+	}
+	for (unsigned i = BEFORE; i < SAMPLES; i++)
+		r->samples[i].flags |= flag;
+}
+
+void record_put_poll(struct record *r)
+{
+	record_put_flag(r, SAMPLE_FLAG_HEALTH_POLL, 0.6);
+}
+
+void record_put_write_cache(struct record *r)
+{
+	r->samples[BEFORE - 61].state = SAMPLE_PAUSED;
+	for (unsigned i = 0; i < SAMPLES; i++) {
+		r->samples[i].idle_ns = 300 * S;
+		r->samples[i].since_idle_bytes = i < BEFORE - 60
+							 ? (uint64_t)1 << 44
+							 : (i - (BEFORE - 60)) * (uint64_t)(1000 * MIB);
+	}
+}
+
+void record_put_cliff(struct record *r)
+{
+	r->finding.kind = COLLAPSE_CLIFF;
+	for (unsigned i = 0; i < SAMPLES; i++)
+		r->samples[i].capacities = 0.8;
+}
+
+void record_assert_cause(struct record *r, enum cause cause, const char *what)
+{
+	enum cause got = record_decide(r);
+
+	if (got != cause)
+		fail_msg("%s: %s instead of %s: %s", what, cause_name(got), cause_name(cause),
+			r->answer.evidence);
+	assert_true(r->answer.evidence[0] && strlen(r->answer.evidence) < CAUSE_TEXT_MAX - 1);
 }

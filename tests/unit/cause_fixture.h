@@ -38,5 +38,15 @@ void record_other(
 /* The reading that is taken so long after the fall began, or next after that. */
 struct cause_reading *record_reading(struct record *record, double after_s);
 enum cause record_decide(struct record *record);
+/* Fails with @what and the evidence for another one. */
+void record_assert_cause(struct record *record, enum cause cause, const char *what);
+
+/* Signs that more than one test needs. */
+void record_put_reset(struct record *record);
+void record_put_heat(struct record *record);
+void record_put_flag(struct record *record, uint32_t flag, double share);
+void record_put_poll(struct record *record);
+void record_put_write_cache(struct record *record);
+void record_put_cliff(struct record *record);
 
 #endif
