@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cause_fixture.h"
-#include "measure/hostlimit.h"
 
 /* --- what only looks like one --- */
 

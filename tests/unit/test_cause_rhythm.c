@@ -2,8 +2,6 @@
 /* Causes of saw-teeth, and of drives that fall together. */
 #include "unit.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cause_fixture.h"

@@ -2,28 +2,17 @@
 /* The delivery thread and its channels: retries, deadlines, that none holds another, and that who waits does not spin. */
 #include "unit.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <pthread.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "alert/delivery.h"
-#include "alert/outbox.h"
 #include "alert_fixture.h"
 #include "base/clock.h"
-#include "base/text.h"
 #include "delivery_fixture.h"
 
 /* Of all threads of this process. */

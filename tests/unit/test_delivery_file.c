@@ -2,21 +2,14 @@
 /* The delivery thread and the file of its messages: full, locked, damaged, of before a kill, and what is given up. */
 #include "unit.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <pthread.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sqlite3.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "alert/delivery.h"
