@@ -64,7 +64,7 @@ struct worker {
 	struct ring *ring;
 	struct slot *slots;
 	unsigned *group; /* slots queued since the last submit, not yet timed */
-	unsigned group_count, inflight;
+	unsigned group_count, submit_group, inflight;
 	uint64_t *busy_offsets; /* a slot's offset while it is under way, else OFFSET_NONE */
 	struct ring_completion *completions;
 	uint8_t *arena;

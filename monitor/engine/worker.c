@@ -14,9 +14,11 @@
 #include "engine/budget.h"
 #include "engine/ledger.h"
 
-/* Requests passed to the kernel at a time while refilling: small, so that the device does not idle while a large
- * batch is prepared. */
-#define SUBMIT_GROUP 4
+/* Requests passed to the kernel at a time while refilling: a quarter of the queue, so that the device does not idle
+ * while a large batch is prepared, within bounds: a system call costs as much as the stamps of several writes. */
+#define SUBMIT_DEPTH_SHARE 4u
+#define SUBMIT_GROUP_LEAST 4u
+#define SUBMIT_GROUP_MOST  16u
 
 /* wait_learn(): reaps it learns from, reaps between, and the most of the queue that is waited for. */
 #define LEARN_REAPS	 32u
@@ -464,11 +466,11 @@ static void stamps_prefetch(const struct slot *slot)
 		__builtin_prefetch(slot->buffer + at, 1);
 }
 
-/* Count up to SUBMIT_GROUP completions and put fresh requests in their place. */
+/* Count up to SUBMIT_GROUP_MOST completions and put fresh requests in their place. */
 static void group_handle(
 	struct worker *worker, const struct ring_completion *done, unsigned count, uint64_t now_ns)
 {
-	bool is_over[SUBMIT_GROUP];
+	bool is_over[SUBMIT_GROUP_MOST];
 
 	counters_open(&worker->counters);
 	for (unsigned i = 0; i < count; i++)
@@ -493,8 +495,8 @@ static int batch_handle(struct worker *worker, unsigned count)
 	counters_close(worker);
 	worker->wall_ns = (int64_t)now_ns + worker->wall_offset_ns;
 	stall_clock_touch(worker->engine, now_ns);
-	for (unsigned at = 0; at < count && rc == 0; at += SUBMIT_GROUP) {
-		unsigned some = count - at < SUBMIT_GROUP ? count - at : SUBMIT_GROUP;
+	for (unsigned at = 0; at < count && rc == 0; at += worker->submit_group) {
+		unsigned some = count - at < worker->submit_group ? count - at : worker->submit_group;
 
 		group_handle(worker, worker->completions + at, some, now_ns);
 		/* The last group goes out with the next wait. */
@@ -516,7 +518,7 @@ static int queue_prime(struct worker *worker)
 	atomic_store_explicit(&worker->counters.since_ns, clock_mono_ns(), memory_order_relaxed);
 	for (unsigned i = 0; i < worker->depth && rc == 0; i++) {
 		slot_refill(worker, i);
-		if (worker->group_count >= SUBMIT_GROUP)
+		if (worker->group_count >= worker->submit_group)
 			rc = group_submit(worker);
 	}
 	group_time(worker);
@@ -715,6 +717,15 @@ void *worker_main(void *arg)
 	return NULL;
 }
 
+static unsigned submit_group_of(unsigned depth)
+{
+	unsigned share = depth / SUBMIT_DEPTH_SHARE;
+
+	if (share < SUBMIT_GROUP_LEAST)
+		return SUBMIT_GROUP_LEAST;
+	return share > SUBMIT_GROUP_MOST ? SUBMIT_GROUP_MOST : share;
+}
+
 int worker_init(struct worker *worker, struct engine *engine, unsigned index, unsigned depth)
 {
 	uint32_t request_bytes = engine->request_bytes;
@@ -726,6 +737,7 @@ int worker_init(struct worker *worker, struct engine *engine, unsigned index, un
 	worker->index = index;
 	worker->depth = depth;
 	worker->wait_least = 1;
+	worker->submit_group = submit_group_of(depth);
 	worker->sequence = engine->job.first_sequence;
 	worker->share_bytes = engine->job.budget ? 0 : UINT64_MAX;
 	if (!engine->job.is_fill)

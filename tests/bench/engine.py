@@ -6,7 +6,8 @@
 fio of each cell; asserts nothing. At depth 1 most of the time is the wake-up of the loop device's kernel thread and of
 the waiting thread, and whether these share a CPU is the scheduler's luck (a factor of 8 was seen on a virtual machine).
 The place loop-one-cpu takes that luck out: the tools and the kernel's unbound work queues are kept on CPU 0 while it is
-measured. Usage: DRIVESOAK_BUILD=BUILD engine.py [--rounds 5] [--seconds 3] [--places loop,loop-one-cpu,disk]
+measured. The tool pwrite, at depth 1, is a bare loop of pwrite() that stamps, times and counts nothing: what the kernel
+takes from any tool. Usage: DRIVESOAK_BUILD=BUILD engine.py [--rounds 5] [--seconds 3] [--places loop,loop-one-cpu,disk]
 [--depths 1,32,128] [--threads 1,2]"""
 
 import argparse
@@ -79,6 +80,8 @@ def cell(options, path, threads, depth):
         "drivesoak": lambda: ours(path, "io_uring", threads, depth, options.seconds),
         "drivesoak libaio": lambda: ours(path, "libaio", threads, depth, options.seconds),
     }
+    if depth == 1:
+        tools["pwrite"] = lambda: ours(path, "pwrite", threads, depth, options.seconds)
     results = {name: [] for name in tools}
     for number in range(options.rounds):
         order = list(tools)
