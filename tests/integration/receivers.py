@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Who gets alerts in the tests: an HTTP server, a mail server and Debian's Alertmanager, each on a loopback port."""
+"""Who gets alerts in the tests: an HTTP server, a mail server and Debian's Alertmanager, each on a loopback port.
 
+Run as a program, for the guest: receivers.py FOLDER STATUS opens the three and writes what they know to the file STATUS,
+anew whenever it has changed, until it is ended."""
+
+import contextlib
 import email
 import email.policy
 import http.server
@@ -9,6 +13,8 @@ import pathlib
 import shutil
 import socket
 import subprocess
+import sys
+import tempfile
 import threading
 import time
 import urllib.request
@@ -91,7 +97,8 @@ class MailServer:
     """Debian's aiosmtpd, which keeps what it gets in a Maildir and puts the envelope into X-RcptTo; by Debian's Python,
     whatever Python runs the tests."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, seconds=20):
+        self.seconds = seconds  # for its start
         python = "/usr/bin/python3"
         if subprocess.run([python, "-c", "import aiosmtpd"], capture_output=True, check=False).returncode:
             raise Skip("python3-aiosmtpd is not installed")
@@ -101,7 +108,7 @@ class MailServer:
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def __enter__(self):
-        wait_for(self.is_listening, 20, "the mail server")
+        wait_for(self.is_listening, self.seconds, "the mail server")
         return self
 
     def is_listening(self):
@@ -121,7 +128,8 @@ class MailServer:
 class Alertmanager:
     """Debian's, with one receiver that nobody listens at."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, seconds=20):
+        self.seconds = seconds  # for its start
         program = shutil.which(ALERTMANAGER)
         if not program or not pathlib.Path("/usr/share/prometheus/alertmanager/default.tmpl").exists():
             raise Skip(f"{ALERTMANAGER} is not installed")
@@ -147,9 +155,57 @@ class Alertmanager:
             return False
 
     def __enter__(self):
-        wait_for(self.is_ready, 20, "Alertmanager")
+        wait_for(self.is_ready, self.seconds, "Alertmanager")
         return self
 
     def __exit__(self, *_):
         self.process.kill()
         self.process.wait()
+
+
+class Receivers:
+    """The three, as sections of the configuration, and what they know by now."""
+
+    def __init__(self, stack, folder, seconds=20):
+        self.hook = stack.enter_context(Webhook())
+        self.mail = stack.enter_context(MailServer(folder, seconds))
+        self.manager = stack.enter_context(Alertmanager(folder, seconds))
+        self.sections = (
+            f'notify "ops" {{ webhook = "{self.hook.url}" mail-to = "ops@example.org" '
+            f'smtp = "127.0.0.1:{self.mail.port}" }}\n'
+            f'notify "am" {{ webhook = "{self.manager.url}" format = "alertmanager-api" }}')
+
+    def known(self):
+        return {"hook": [{"status": alert["status"], **alert["labels"]}
+                         for message in self.hook.messages() for alert in message["alerts"]],
+                "mails": [mail["Subject"] for mail in self.mail.mails()],
+                "active": [alert["labels"] for alert in self.manager.alerts()]}
+
+
+def told(known, drive, alert):
+    """What each receiver knows of an alert of a drive: (statuses at the webhook, subjects of mails, how often it is active
+    in the Alertmanager)."""
+    def is_it(labels):
+        return (labels["drive"], labels["alertname"]) == (drive, alert)
+
+    return ([labels["status"] for labels in known["hook"] if is_it(labels)],
+            [subject for subject in known["mails"] if drive in subject],
+            len([labels for labels in known["active"] if is_it(labels)]))
+
+
+def serve(folder, status):
+    with contextlib.ExitStack() as stack:
+        receivers = Receivers(stack, folder, 120)
+        written = None
+        while True:
+            text = json.dumps({"sections": receivers.sections, **receivers.known()})
+            if text != written:
+                whole = pathlib.Path(tempfile.mkstemp(dir=status.parent)[1])
+                whole.write_text(text)
+                whole.rename(status)
+                written = text
+            time.sleep(0.2)
+
+
+if __name__ == "__main__":
+    serve(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))

@@ -1,22 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A fall of throughput tells its cause: errors, a command that hangs, a host without CPU time; of a drive that is only slow
-it is unknown, and all the same told to the program of the configuration. What happens to one drive is no cause for the
+it is unknown, and all the same told to a program, a webhook, a mail server and an Alertmanager. What happens to one drive is no cause for the
 others, and a controller that is reset is an event also without a fall."""
 
+import json
 import pathlib
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "integration"))
-from harness import main  # noqa: E402
+from harness import main, wait_for  # noqa: E402
+from receivers import told  # noqa: E402
 from rig import Drive, machine  # noqa: E402
 from service import Service  # noqa: E402
 
 TOP = 'alerts { collapse-for = "3s" stall-after = "4s" }'
 PAGES = "/run/pages"
+RECEIVERS = str(pathlib.Path(__file__).resolve().parents[1] / "integration/receivers.py")
+ALERT = "DrivesoakThroughputCollapse"
 PROGRAM = "/run/page"
-NOTIFY = f'notify "ops" {{ command = {{ "/bin/sh", "{PROGRAM}" }} }}'
+NOTIFY = f'notify "program" {{ command = {{ "/bin/sh", "{PROGRAM}" }} }}'
 TOLD_S = 5  # from the event to the program
 FALLS = ("collapse", "stall", "cliff", "level-shift")
 IO_TIMEOUT_MS = 5000
@@ -76,15 +80,29 @@ def pages(service, drive):
     return [tuple(line.split()[1:]) for line in lines if line.split()[0] == drive.name]
 
 
-def a_slow_drive_is_told(service, drive):
+def start_receivers(guest):
+    """In the guest, which has no other network than its loopback. What they know, as text, by a function."""
+    status = guest.share / "receivers"
+    guest.run("mkdir -p /run/receivers")
+    guest.ask("spawn", command=["python3", RECEIVERS, "/run/receivers", "/run/share/receivers"], log="/run/share/receivers.log")
+    wait_for(status.exists, 120 * guest.patience, f"the receivers: {guest.tail('share/receivers.log')}")
+    return lambda: json.loads(status.read_text())
+
+
+def a_slow_drive_is_told(service, drive, receivers):
+    def are_told(statuses):
+        hook, mails, active = told(receivers(), drive.name, ALERT)
+        return (pages(service, drive) == [("collapse", status) for status in statuses] and hook == statuses and
+                len(mails) == len(statuses) and active == (statuses[-1] == "firing"))
+
+    assert told(receivers(), drive.name, ALERT) == ([], [], 0), receivers()
     drive.throttle(IOPS // 20)
     event = service.wait_event(drive.name, "collapse", 60)
-    service.wait_for(lambda: pages(service, drive) == [("collapse", "firing")], TOLD_S, "the program to be told")
+    service.wait_for(lambda: are_told(["firing"]), TOLD_S, "all to be told")
     drive.throttle(IOPS)
     service.wait_for(lambda: service.events(drive.name, "collapse")[0]["until_s"], 60, "the end of the collapse")
     # What follows within the digest of 30 s waits for it.
-    service.wait_for(lambda: pages(service, drive) == [("collapse", "firing"), ("collapse", "resolved")], 30 + TOLD_S,
-                     "the program to be told of the end")
+    service.wait_for(lambda: are_told(["firing", "resolved"]), 30 + TOLD_S, "all to be told of the end")
     over = service.events(drive.name, "collapse")
     assert len(over) == 1 and over[0]["t_s"] == event["t_s"] and over[0]["cause"] == "unknown", over
 
@@ -144,10 +162,11 @@ def test_drives_that_fail_hang_and_are_reset():
     drives = (errors, hangs, resets, slow, quiet)
     with machine(*drives) as (guest, prefix):
         guest.ask("write", path=PROGRAM, text=f'echo "$DRIVESOAK_DRIVE $DRIVESOAK_ALERT $DRIVESOAK_STATUS" >>{PAGES}\n')
-        service = Service(guest, prefix, sections_of(drives), top=f"{TOP}\n{NOTIFY}")
+        receivers = start_receivers(guest)
+        service = Service(guest, prefix, sections_of(drives), top=f"{TOP}\n{NOTIFY}\n{receivers()['sections']}")
         soak(service, drives)
         start_s = service.now_s()
-        a_slow_drive_is_told(service, slow)
+        a_slow_drive_is_told(service, slow, receivers)
         errors_are_the_cause(service, errors)
         a_command_that_hangs_is_the_cause(service, hangs)
         reset_controller(service, resets)
