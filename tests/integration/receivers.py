@@ -12,6 +12,7 @@ import json
 import pathlib
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -19,8 +20,9 @@ import threading
 import time
 import urllib.request
 
-from harness import Skip, wait_for
+from harness import Skip, run, wait_for
 
+TRUSTED = pathlib.Path("/etc/ssl/certs/ca-certificates.crt")
 ALERTMANAGER = "prometheus-alertmanager"
 
 
@@ -30,10 +32,26 @@ def free_port():
         return one.getsockname()[1]
 
 
-class Webhook:
-    """Keeps every request; answers with status, or (None) never."""
+class Certificate:
+    """For 127.0.0.1, signed by nobody but itself; bundle: what trusts it beside all that the machine trusts."""
 
-    def __init__(self, port=0, status=200):
+    def __init__(self, folder):
+        self.cert, self.key, self.bundle = folder / "cert.pem", folder / "key.pem", folder / "bundle.pem"
+        if not shutil.which("openssl") or not TRUSTED.exists():
+            raise Skip("no openssl or no ca-certificates")
+        run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+            "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(self.key), "-out", str(self.cert))
+        self.bundle.write_bytes(TRUSTED.read_bytes() + self.cert.read_bytes())
+
+    def trust(self):
+        """What runs a command in which the machine trusts it."""
+        return ("unshare", "--mount", "sh", "-c", f'mount --bind "{self.bundle}" "{TRUSTED}" && exec "$@"', "sh")
+
+
+class Webhook:
+    """Keeps every request; answers with status, or (None) never; by https with a certificate."""
+
+    def __init__(self, port=0, status=200, certificate=None):
         self.requests, self.status = [], status
         self.release = threading.Event()
         sink = self
@@ -58,6 +76,12 @@ class Webhook:
         self.server.daemon_threads = True
         self.port = self.server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}/hook"
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate.cert, certificate.key)
+            # The handshake by the thread of the connection: one that fails stops no other.
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
+            self.url = self.url.replace("http:", "https:")
         self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         self.thread.start()
 
@@ -97,14 +121,15 @@ class MailServer:
     """Debian's aiosmtpd, which keeps what it gets in a Maildir and puts the envelope into X-RcptTo; by Debian's Python,
     whatever Python runs the tests."""
 
-    def __init__(self, folder, seconds=20):
+    def __init__(self, folder, seconds=20, options=()):
+        """options: further ones of aiosmtpd."""
         self.seconds = seconds  # for its start
         python = "/usr/bin/python3"
         if subprocess.run([python, "-c", "import aiosmtpd"], capture_output=True, check=False).returncode:
             raise Skip("python3-aiosmtpd is not installed")
         self.port, self.maildir = free_port(), folder / "mail"
-        command = [python, "-m", "aiosmtpd", "-n", "-l", f"127.0.0.1:{self.port}", "-c", "aiosmtpd.handlers.Mailbox",
-                   str(self.maildir)]
+        command = [python, "-m", "aiosmtpd", "-n", "-l", f"127.0.0.1:{self.port}", *options,
+                   "-c", "aiosmtpd.handlers.Mailbox", str(self.maildir)]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def __enter__(self):

@@ -6,14 +6,15 @@ and an Alertmanager; receivers that are down, deaf or come back, and kills in be
 The bad rule is a drive that is not there. The service of these tests differs from the installed one in its pauses: 0.2 s
 before the second try, 2 s for a request, an Alertmanager told every second."""
 
+import contextlib
 import json
 import os
 import stat
 import subprocess
 import time
 
-from harness import BUILD, CLIENT, Service, assert_stamps_grow_on_the_interval, main, wait_for, work_folder
-from receivers import Alertmanager, Deaf, MailServer, Webhook, free_port
+from harness import BUILD, CLIENT, Service, Skip, assert_stamps_grow_on_the_interval, main, wait_for, work_folder
+from receivers import Alertmanager, Certificate, Deaf, MailServer, Webhook, free_port
 
 LABEL = 'q"\' \\ \u00e9 <b>'
 
@@ -166,6 +167,41 @@ def test_a_deaf_receiver_holds_neither_samples_nor_channels():
             stamps = [sample["t_s"] for sample in samples]
             assert stamps == list(range(int(stamps[0]), int(stamps[0]) + len(stamps))), stamps
             assert service.stop() == 0
+
+
+def test_what_is_told_by_tls_is_told_to_nobody_else():
+    """A certificate that the machine does not trust: no https, no smtps, and nothing in plain text instead; STARTTLS without
+    a password is as good as it gets. The same certificate, trusted: all of it."""
+    if os.geteuid() != 0:
+        raise Skip("needs root for a mount of its own")
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(work_folder())
+        certificate = Certificate(folder)
+        key = [str(certificate.cert), str(certificate.key)]
+        hook = stack.enter_context(Webhook(certificate=certificate))
+        mails = {}
+        for name in ("smtps", "starttls"):
+            (folder / name).mkdir()
+            kind = "smtps" if name == "smtps" else "tls"
+            options = (f"--{kind}cert", key[0], f"--{kind}key", key[1])
+            mails[name] = stack.enter_context(MailServer(folder / name, options=options))
+        notify = (f'notify "ops" {{ webhook = "{hook.url}" mail-to = "ops@example.org" '
+                  f'smtp = "smtps://127.0.0.1:{mails["smtps"].port}" }}\n'
+                  f'notify "mta" {{ mail-to = "ops@example.org" smtp = "127.0.0.1:{mails["starttls"].port}" }}')
+        service = stack.enter_context(AlertService(folder, notify))
+        service.start()
+        wait_for(lambda: len(service.api("alerts")["channels"]) == 3, 20, "the channels")
+        for kind in ("webhook", "mail"):
+            service.wait_channel("ops", kind, lambda c: c["failing"] and "certificate" in c["result"].lower(), 20, "a refusal")
+        wait_for(mails["starttls"].mails, 20, "the mail by STARTTLS")
+        assert hook.requests == [] and mails["smtps"].mails() == []
+        assert service.stop() == 0
+        service.wrapper = list(certificate.trust())
+        service.start()
+        wait_for(hook.alerts, 20, "the webhook by https")
+        wait_for(mails["smtps"].mails, 20, "the mail by smtps")
+        assert service.stop() == 0
+        assert len(hook.alerts()) == len(mails["smtps"].mails()) == len(mails["starttls"].mails()) == 1
 
 
 def test_alertmanager_sees_it_active_and_then_resolved():
