@@ -24,6 +24,11 @@ tests_unit_test_kernellog_SOURCES = tests/unit/test_kernellog.c tests/unit/tree_
 tests_unit_test_kernellog_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_kernellog_LDADD = $(LDADD) $(CMOCKA_LIBS)
 
+unit_programs += tests/unit/test_kernellog_journal
+tests_unit_test_kernellog_journal_SOURCES = tests/unit/test_kernellog_journal.c tests/unit/tree_fixture.c tests/unit/tree_fixture.h
+tests_unit_test_kernellog_journal_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_kernellog_journal_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
 unit_programs += tests/unit/test_evidence
 tests_unit_test_evidence_SOURCES = tests/unit/test_evidence.c tests/unit/tree_fixture.c tests/unit/tree_fixture.h
 tests_unit_test_evidence_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
