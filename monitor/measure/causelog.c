@@ -17,10 +17,10 @@ struct kept_line {
 	char text[KERNELLINE_TEXT_MAX];
 };
 
-/* Arrays hold twice what is kept: when one is full its newer half moves to the front. */
+/* Those of samples and readings hold twice what is kept: when one is full its newer half moves to the front. */
 struct causelog {
 	struct cause_sample samples[2 * CAUSELOG_SAMPLES];
-	struct kept_line lines[2 * CAUSELOG_LINES];
+	struct kept_line lines[CAUSELOG_LINES];
 	struct cause_reading readings[2 * CAUSELOG_READINGS];
 	unsigned sample_count, line_count, reading_count;
 	bool was_idle; /* has been idle at all, so that what follows is known */
@@ -31,7 +31,7 @@ struct causelog {
 		struct cause_answer answer;
 	} answers[ANSWERS_MAX];
 	unsigned next_answer;
-	struct cause_line views[2 * CAUSELOG_LINES]; /* of lines, for the decider */
+	struct cause_line views[CAUSELOG_LINES]; /* of lines, for the decider */
 };
 
 int causelog_new(struct causelog **out)
@@ -136,11 +136,51 @@ void causelog_put_counters(struct causelog *log, const struct evidence_counters 
 	}
 }
 
+static enum kernelline_word most_frequent_word(const struct causelog *log)
+{
+	unsigned counts[KERNELLINE_WORD_COUNT] = { 0 }, most = 0;
+
+	for (unsigned i = 0; i < log->line_count; i++)
+		counts[log->lines[i].word]++;
+	for (unsigned word = 1; word < KERNELLINE_WORD_COUNT; word++)
+		if (counts[word] > counts[most])
+			most = word;
+	return most;
+}
+
+/* What is missed least: what is older than all samples, else of the most frequent word the line that came soonest after
+ * another of it. */
+static unsigned line_to_drop(const struct causelog *log)
+{
+	const enum kernelline_word word = most_frequent_word(log);
+	unsigned drop = 0, last = CAUSELOG_LINES;
+	int64_t least_ms = INT64_MAX;
+
+	if (log->sample_count && log->lines[0].t_ms < log->samples[0].t_ms)
+		return 0;
+	for (unsigned i = 0; i < log->line_count; i++) {
+		if (log->lines[i].word != word)
+			continue;
+		if (last < CAUSELOG_LINES && log->lines[i].t_ms - log->lines[last].t_ms < least_ms) {
+			least_ms = log->lines[i].t_ms - log->lines[last].t_ms;
+			drop = i;
+		}
+		last = i;
+	}
+	return drop;
+}
+
 void causelog_add_line(struct causelog *log, int64_t t_ms, enum kernelline_word word, const char *text)
 {
 	struct kept_line *line;
 
-	make_room(log->lines, sizeof(log->lines[0]), &log->line_count, 2 * CAUSELOG_LINES);
+	if (log->line_count == CAUSELOG_LINES) {
+		unsigned drop = line_to_drop(log);
+
+		log->line_count--;
+		memmove(&log->lines[drop], &log->lines[drop + 1],
+			(log->line_count - drop) * sizeof(log->lines[0]));
+	}
 	line = &log->lines[log->line_count++];
 	line->t_ms = t_ms;
 	line->word = word;

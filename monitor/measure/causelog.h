@@ -9,7 +9,7 @@
 #include "measure/cause.h"
 
 #define CAUSELOG_SAMPLES  512
-#define CAUSELOG_LINES	  128
+#define CAUSELOG_LINES	  256
 #define CAUSELOG_READINGS 128
 
 struct causelog;
@@ -23,6 +23,8 @@ void causelog_clear(struct causelog *log); /* another run */
 void causelog_add_sample(struct causelog *log, const struct cause_sample *sample);
 /* @counters->stamp is the t_ms of the sample they belong to; of one that is not there any more they are dropped. */
 void causelog_put_counters(struct causelog *log, const struct evidence_counters *counters);
+/* In order of time. Where there is no room the kind of line that there is most of is thinned out, evenly over its time: a
+ * storm drives out neither other kinds nor its own beginning. */
 void causelog_add_line(struct causelog *log, int64_t t_ms, enum kernelline_word word, const char *text);
 void causelog_add_reading(struct causelog *log, const struct cause_reading *reading);
 

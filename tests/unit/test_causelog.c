@@ -131,6 +131,40 @@ static void test_causes_as_events_have_them(void **state)
 	assert_string_equal(back.evidence, "nothing speaks");
 }
 
+/* The reset that made the drive slow is not driven out by what the drive has to say while it is slow, nor are the first
+ * of those lines. */
+static void test_a_storm_of_lines_hides_no_cause(void **state)
+{
+	static struct record r;
+	struct causelog *log = log_new();
+	struct cause_answer answer;
+	int64_t t_ms = FELL_MS + 2000;
+	char text[64];
+
+	(void)state;
+	record_init(&r, false);
+	add_all(log, &r, 0, SAMPLES);
+	causelog_add_line(log, FELL_MS + 1000, KERNELLINE_RESET, "ata3: hard resetting link");
+	causelog_add_line(log, FELL_MS + 1500, KERNELLINE_ERROR, "I/O error, dev sda, the first");
+	for (unsigned i = 0; i < 20 * CAUSELOG_LINES; i++) {
+		(void)snprintf(text, sizeof(text), "I/O error, dev sda, sector %u", i);
+		causelog_add_line(log, t_ms += i % 7, KERNELLINE_ERROR, text);
+	}
+	causelog_find(log, &r.finding, &alone, &answer);
+	assert_int_equal(answer.cause, CAUSE_RESET);
+	assert_non_null(strstr(answer.evidence, "hard resetting link"));
+	causelog_clear(log);
+	add_all(log, &r, 0, SAMPLES);
+	causelog_add_line(log, FELL_MS + 1500, KERNELLINE_ERROR, "I/O error, dev sda, the first");
+	for (unsigned i = 0; i < 20 * CAUSELOG_LINES; i++)
+		causelog_add_line(
+			log, FELL_MS + 2000 + i * 100, KERNELLINE_ERROR, "I/O error, dev sda, later");
+	causelog_find(log, &r.finding, &alone, &answer);
+	assert_int_equal(answer.cause, CAUSE_IO_ERRORS);
+	assert_non_null(strstr(answer.evidence, "the first"));
+	causelog_free(log);
+}
+
 /* A sign that turns out not to last is taken back while the beginning is there to be looked at. */
 static void test_an_answer_is_taken_back(void **state)
 {
@@ -340,6 +374,7 @@ int main(void)
 		cmocka_unit_test(test_an_answer_outlives_the_record),
 		cmocka_unit_test(test_an_answer_is_recalled),
 		cmocka_unit_test(test_causes_as_events_have_them),
+		cmocka_unit_test(test_a_storm_of_lines_hides_no_cause),
 		cmocka_unit_test(test_an_answer_is_taken_back),
 		cmocka_unit_test(test_counters_belong_to_their_sample),
 		cmocka_unit_test(test_rest_is_known_once_it_was_seen),
