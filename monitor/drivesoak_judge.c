@@ -182,14 +182,20 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median of the early samples that count. */
+/* Of the drive. */
+static bool tells(const struct collapse_sample *sample)
+{
+	return sample->counts && !sample->is_host_limited;
+}
+
+/* The median of the early samples that tell of the drive. */
 static double early_level(const struct judge *judge)
 {
 	double rates[EARLY];
 	size_t count = 0;
 
 	for (size_t i = 0; i < judge->early_count && count < EARLY; i++)
-		if (judge->early[i].counts)
+		if (tells(&judge->early[i]))
 			rates[count++] = rate_of(&judge->early[i]);
 	qsort(rates, count, sizeof(rates[0]), compare_doubles);
 	return rates[(count - 1) / 2];
@@ -218,7 +224,7 @@ static void show_early(struct judge *judge)
 	if (!(level > 0))
 		return;
 	for (size_t shown = 0, i = 0; shown < SHOWN; i = (i + 1) % judge->early_count) {
-		if (!judge->early[i].counts)
+		if (!tells(&judge->early[i]))
 			continue;
 		show(judge, judge->early[i], level, t_ms);
 		t_ms += step_ms;
@@ -245,7 +251,7 @@ static int keep_early(struct judge *judge, const struct collapse_sample *sample)
 	if (rc < 0)
 		return rc;
 	judge->early[judge->early_count++] = *sample;
-	judge->early_counting += sample->counts;
+	judge->early_counting += tells(sample);
 	return judge->early_counting == EARLY ? begin(judge) : 0;
 }
 
@@ -257,7 +263,7 @@ int judge_add(struct judge *judge, const struct sample *sample)
 	if (rc < 0)
 		return rc;
 	collapse_sample_of(sample, judge->is_settled, &fall);
-	if (fall.counts)
+	if (tells(&fall))
 		judge->measured_ns += fall.elapsed_ns;
 	return judge->has_begun ? add_fall(judge, &fall) : keep_early(judge, &fall);
 }

@@ -61,24 +61,12 @@ static enum steady_turn steady_step(struct drive *drive, const struct sample *sa
 	return turn;
 }
 
-/* A sample in which the host was the limit says nothing of the drive and is left out; but when throughput has fallen, it
- * has, and the host is the cause; and when it is back, it is. */
 static void collapse_step(struct drive *drive, const struct sample *sample, struct collapse_answer *out)
 {
-	const double below = drive->soak->options.config->alerts.collapse_below_pct / 100;
-	struct judge_watch *watch = &drive->judge;
-	struct sample own = *sample;
 	struct collapse_sample fall;
-	struct collapse_finding current;
 
-	own.flags &= ~(uint32_t)SAMPLE_FLAG_HOST_LIMIT;
-	collapse_sample_of(&own, watch->is_settled, &fall);
-	if (sample->flags & SAMPLE_FLAG_HOST_LIMIT && fall.counts &&
-		!collapse_current(watch->collapse, &current) &&
-		!((double)fall.bytes * 1e9 / (double)fall.elapsed_ns <
-			below * collapse_baseline(watch->collapse)))
-		collapse_sample_of(sample, watch->is_settled, &fall);
-	collapse_add(watch->collapse, &fall, out);
+	collapse_sample_of(sample, drive->judge.is_settled, &fall);
+	collapse_add(drive->judge.collapse, &fall, out);
 }
 
 /* --- what is open --- */

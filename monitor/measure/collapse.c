@@ -92,7 +92,7 @@ static uint64_t known_or_zero(uint64_t bytes)
 
 void collapse_sample_of(const struct sample *sample, bool is_settled, struct collapse_sample *out)
 {
-	bool counts = summary_counts(sample);
+	bool counts = summary_counts_whole(sample);
 
 	*out = (struct collapse_sample){
 		.t_ms = sample->t_ms,
@@ -101,6 +101,7 @@ void collapse_sample_of(const struct sample *sample, bool is_settled, struct col
 		.stall_ns = sample->stall_ns,
 		.counts = counts,
 		.is_settled = is_settled,
+		.is_host_limited = sample->flags & SAMPLE_FLAG_HOST_LIMIT,
 	};
 }
 
@@ -299,6 +300,8 @@ static void cliff_becomes_level(struct collapse *collapse, int64_t t_ms)
 	collapse->had_cliff = true;
 	stretch_clear(&collapse->back);
 	baseline_adopt(collapse);
+	if (!collapse->config.is_extent_known && !collapse->decline.is_degraded)
+		collapse->decline = (struct decline){ 0 };
 }
 
 static void settle(struct collapse *collapse, int64_t t_ms)
@@ -659,12 +662,21 @@ static void add_fallen(struct collapse *collapse, const struct collapse_sample *
 		fall_becomes_shift(collapse, s->t_ms);
 }
 
+/* The first hours of a log whose extent is not known are the best there is to hold the later ones against. */
+static bool has_begun(const struct collapse *collapse, const struct collapse_sample *s)
+{
+	return collapse->config.is_extent_known ? s->is_settled : !collapse->is_fallen;
+}
+
 static void add_decline(struct collapse *collapse, const struct collapse_sample *s)
 {
 	struct decline *decline = &collapse->decline;
 	struct collapse_finding *degraded = &collapse->degraded;
-	enum decline_turn change = decline_add(
-		decline, s->t_ms, s->elapsed_ns, stretch_rate(s), s->is_settled);
+	enum decline_turn change;
+
+	if (s->is_host_limited)
+		return;
+	change = decline_add(decline, s->t_ms, s->elapsed_ns, stretch_rate(s), has_begun(collapse, s));
 
 	if (change == DECLINE_BEGINS) {
 		*degraded = (struct collapse_finding){
@@ -756,6 +768,14 @@ static void rhythm_check(struct collapse *collapse, int64_t t_ms)
 	rhythm_end(&collapse->rhythm);
 }
 
+static bool is_left_out(const struct collapse *collapse, const struct collapse_sample *s)
+{
+	if (!s->counts || s->elapsed_ns == 0)
+		return true;
+	return s->is_host_limited && !collapse->is_fallen &&
+	       !(stretch_rate(s) < collapse->config.below_share * collapse->baseline);
+}
+
 void collapse_add(struct collapse *collapse, const struct collapse_sample *s, struct collapse_answer *out)
 {
 	uint64_t stall_ns;
@@ -763,7 +783,7 @@ void collapse_add(struct collapse *collapse, const struct collapse_sample *s, st
 
 	out->count = 0;
 	collapse->answer = out;
-	is_hole = !s->counts || s->elapsed_ns == 0;
+	is_hole = is_left_out(collapse, s);
 	if (is_hole || follows_hole(collapse, s))
 		forget_runs(collapse, s->t_ms);
 	if (is_hole)

@@ -20,8 +20,9 @@
  * *degraded* (decline.h) is an event. Without a known extent nothing is ever settled: the first fall to a level that
  * stays is the cliff, and falls after it are collapses.
  *
- * Samples that do not count (paused, filling, down, partial, host-limited) are left out: they end no fall and begin
- * none, and what was not yet raised before them is forgotten. */
+ * Samples that do not count (paused, filling, down, partial) are left out: they end no fall and begin none, and what was
+ * not yet raised before them is forgotten. So are those in which the host was the limit, unless throughput is below
+ * collapse-below of B or has fallen already: it has, whoever is to blame, and when it is back, it is. */
 #ifndef DRIVESOAK_COLLAPSE_H
 #define DRIVESOAK_COLLAPSE_H
 
@@ -50,7 +51,8 @@ struct collapse_sample {
 	uint64_t
 		stall_ns; /* longest time without a completion, may reach back; SAMPLE_UNKNOWN: from empty samples */
 	bool counts;
-	bool is_settled; /* W exists (steady.h) */
+	bool is_settled;      /* W exists (steady.h) */
+	bool is_host_limited; /* says nothing of the drive, but that throughput has fallen, or is back */
 };
 
 enum collapse_kind {

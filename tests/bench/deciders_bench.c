@@ -28,7 +28,7 @@ static unsigned feed(const struct trace *trace, struct steady *steady, struct co
 		const struct trace_sample *in = &trace->samples[i];
 		const struct steady_sample rate = { in->t_ms, in->elapsed_ns, in->bytes, 0, in->counts };
 		struct collapse_sample sample = { in->t_ms, in->elapsed_ns, in->bytes, in->stall_ns,
-			in->counts, false };
+			in->counts, false, false };
 
 		if (steady_add(steady, &rate) != STEADY_STAYS)
 			is_settled = !is_settled;

@@ -176,7 +176,7 @@ static void play(enum trace_profile profile, uint64_t seed)
 	for (unsigned i = 0; i < made->trace->count; i++) {
 		const struct trace_sample *traced = &made->trace->samples[i];
 		struct collapse_sample sample = { traced->t_ms, traced->elapsed_ns, traced->bytes,
-			traced->stall_ns, traced->counts, extents >= 2 };
+			traced->stall_ns, traced->counts, extents >= 2, false };
 		struct collapse_answer answer;
 
 		extents += (double)traced->bytes / (double)made->trace->extent_bytes;

@@ -181,7 +181,7 @@ static unsigned watch_well(const struct trace *trace, struct course *course, boo
 		const struct trace_sample *in = &trace->samples[i];
 		struct steady_sample level = { in->t_ms, in->elapsed_ns, in->bytes, 0, in->counts };
 		struct collapse_sample sample = { in->t_ms, in->elapsed_ns, in->bytes, in->stall_ns,
-			in->counts, false };
+			in->counts, false, false };
 		struct collapse_finding finding;
 		struct collapse_answer answer;
 		enum steady_turn turn = steady_add(steady, &level);

@@ -423,6 +423,57 @@ static void test_three_falls_without_a_fourth_are_three_falls(void **state)
 	rig_fini(&rig);
 }
 
+/* Whether the host or the drive is to blame: throughput that is low is a fall, and one that is back is over. */
+static void test_the_host_hides_no_fall_and_no_end_of_one(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, &usual, 10, true);
+	rig.sample.is_host_limited = true;
+	rig_feed(&rig, 10, 60); /* neither low nor of the baseline */
+	assert_true(fabs(collapse_baseline(rig.collapse) / MIB - 100) < 0.01);
+	rig_feed(&rig, 3, 10);
+	assert_string_equal(rig.log, "RAISED collapse 1 @13");
+	rig.sample.is_host_limited = false;
+	rig_mark(&rig);
+	rig_feed(&rig, 2, 10);
+	/* One of three is the host's while it is well again. */
+	rig_feed(&rig, 1, 100);
+	rig.sample.is_host_limited = true;
+	rig_feed(&rig, 1, 90);
+	rig.sample.is_host_limited = false;
+	rig_feed(&rig, 1, 100);
+	assert_string_equal(rig.log, "CLEARED collapse 1 @5");
+	assert_int_equal(s_of(&rig, rig.last.to_ms), 20);
+	rig_fini(&rig);
+}
+
+/* Nothing is ever settled without an extent: the first hours are held against the later ones, from the cliff on. */
+static void test_a_log_of_unknown_extent_declines_too(void **state)
+{
+	static const struct collapse_config unknown = { 0.5, 0.7, 30 * S, 20 * S, false };
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, &unknown, 10, false);
+	rig_feed(&rig, 11 * 360, 100);
+	rig_feed(&rig, 3 * 360, 70);
+	assert_string_equal(rig.log, "RAISED degraded 1 @5040");
+	assert_true(fabs(rig.last.baseline_bytes_per_s / MIB - 100) < 1);
+	rig_feed(&rig, 360, 100);
+	assert_string_equal(rig.log, "RAISED degraded 1 @5040, CLEARED degraded 1 @5400");
+	rig_fini(&rig);
+	rig_init(&rig, &unknown, 10, false);
+	rig_feed(&rig, 8 * 360, 100);
+	rig_feed(&rig, 10 * 360, 30);
+	rig_feed(&rig, 4 * 360, 20);
+	assert_null(strstr(rig.log, "degraded 1"));
+	assert_non_null(strstr(rig.log, "RAISED degraded 2"));
+	assert_true(fabs(rig.last.baseline_bytes_per_s / MIB - 30) < 1);
+	rig_fini(&rig);
+}
+
 static void test_samples_that_do_not_count_neither_begin_nor_end_a_fall(void **state)
 {
 	struct rig rig;
@@ -689,6 +740,8 @@ int main(void)
 		cmocka_unit_test(test_what_is_no_tooth_is_raised_beside_the_saw),
 		cmocka_unit_test(test_a_saw_goes_on_after_a_pause_and_after_another_fall),
 		cmocka_unit_test(test_three_falls_without_a_fourth_are_three_falls),
+		cmocka_unit_test(test_the_host_hides_no_fall_and_no_end_of_one),
+		cmocka_unit_test(test_a_log_of_unknown_extent_declines_too),
 		cmocka_unit_test(test_samples_that_do_not_count_neither_begin_nor_end_a_fall),
 		cmocka_unit_test(test_other_intervals),
 		cmocka_unit_test(test_three_slow_hours_are_degraded),
