@@ -101,9 +101,18 @@ static int target_test(const struct config *config, const struct config_drive *d
 	static struct run_record run;
 	struct target_request request = { .drive = drive, .state_directory = config->state_directory };
 	struct target_plan plan;
-	char why[TARGET_WHY_MAX];
+	char why[TARGET_WHY_MAX], difference[256];
 
 	if (run_find(journal, drive, &run)) {
+		if (!config_drive_keeps_frozen(
+			    drive, config->sample_interval_ns, run.frozen, difference, sizeof(difference))) {
+			(void)fprintf(stderr,
+				"%s: drive \"%s\": run %s lasts and its settings are frozen: %s; put it "
+				"back, or "
+				"stop the run\n",
+				config->path, drive->name, run.id, difference);
+			return EX_CONFIG;
+		}
 		request.run_id = run.id;
 		request.goal_bytes = run.progress.fill_goal_bytes;
 	}

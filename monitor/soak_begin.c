@@ -201,21 +201,6 @@ static void begin_next(struct drive *drive, struct journal *journal)
 	drive_set_status(drive, armed ? RUN_ARMED : drive->run.progress.status, reason);
 }
 
-/* The first line of @now that differs from @then, "key=value". */
-static void frozen_difference(const char *then, const char *now, char *key, size_t size)
-{
-	while (*then && *now) {
-		size_t a = strcspn(then, "\n"), b = strcspn(now, "\n");
-
-		if (a != b || memcmp(then, now, a) != 0)
-			break;
-		then += a + (then[a] == '\n');
-		now += b + (now[b] == '\n');
-	}
-	(void)snprintf(
-		key, size, "was %.*s, is %.*s", (int)strcspn(then, "\n"), then, (int)strcspn(now, "\n"), now);
-}
-
 /* What the soak sustained before the service ended. */
 static int recall_sample(const struct sample *sample, void *arg)
 {
@@ -254,12 +239,11 @@ static void run_recall(struct drive *drive, struct journal *journal)
 
 static void resume_ask(struct drive *drive, struct journal *journal)
 {
-	char frozen[RUN_FROZEN_MAX], difference[256], reason[STATUS_TEXT_MAX];
+	char difference[256], reason[STATUS_TEXT_MAX];
 
 	run_recall(drive, journal);
-	frozen_make(drive, frozen);
-	if (strcmp(frozen, drive->run.frozen) != 0) {
-		frozen_difference(drive->run.frozen, frozen, difference, sizeof(difference));
+	if (!config_drive_keeps_frozen(drive->config, drive->soak->options.config->sample_interval_ns,
+		    drive->run.frozen, difference, sizeof(difference))) {
 		(void)snprintf(reason, sizeof(reason),
 			"refused: run %s lasts and its settings are frozen: %s; put it back, or stop the run",
 			drive->run.id, difference);

@@ -117,6 +117,9 @@ void config_drive_json(const struct config_drive *drive, uint64_t sample_interva
  * fsync, rate, payload, engine, interval) as "key=value" lines in a fixed order. They are frozen while a run
  * lasts: compare with strcmp(). */
 void config_drive_frozen(const struct config_drive *drive, uint64_t sample_interval_ns, struct text *out);
+/* Whether they are still those of @frozen; @difference gets the first that is not: "was threads=8, is threads=3". */
+bool config_drive_keeps_frozen(const struct config_drive *drive, uint64_t sample_interval_ns,
+	const char *frozen, char *difference, size_t size);
 
 const char *config_workload_name(enum config_workload workload);
 const char *config_engine_name(enum config_engine engine);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,4 +173,28 @@ void config_drive_frozen(const struct config_drive *drive, uint64_t sample_inter
 			config_value_text(key, base, out);
 		text_add(out, "\n");
 	}
+}
+
+bool config_drive_keeps_frozen(const struct config_drive *drive, uint64_t sample_interval_ns,
+	const char *frozen, char *difference, size_t size)
+{
+	struct text text = TEXT_INIT;
+	const char *then = frozen, *now;
+	bool keeps;
+
+	config_drive_frozen(drive, sample_interval_ns, &text);
+	now = text_string(&text);
+	keeps = strcmp(then, now) == 0;
+	while (*then && *now) {
+		size_t a = strcspn(then, "\n"), b = strcspn(now, "\n");
+
+		if (a != b || memcmp(then, now, a) != 0)
+			break;
+		then += a + (then[a] == '\n');
+		now += b + (now[b] == '\n');
+	}
+	(void)snprintf(difference, size, "was %.*s, is %.*s", (int)strcspn(then, "\n"), then,
+		(int)strcspn(now, "\n"), now);
+	text_fini(&text);
+	return keeps;
 }

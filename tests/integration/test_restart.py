@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The service ends at any moment and goes on with the same run in the same phase; the outage is a span, not zeros."""
 
+import subprocess
 import time
 
 from harness import (MIB, Service, assert_rrd_equals, assert_stamps_grow_on_the_interval, loop_filesystem, main,
@@ -109,6 +110,8 @@ def test_changed_settings_refuse_the_drive_and_say_so():
             service.stop()
             text = service.config.read_text()
             service.config.write_text(text.replace('settle-time = "0"', 'settle-time = "0"\n    threads = 3'))
+            test = subprocess.run([service.daemon, "-t", "-c", str(service.config)], capture_output=True, text=True, check=False)
+            assert test.returncode == 78 and "is threads=3; put it back" in test.stderr, test
             service.start(wait=False)
             assert service.process.wait(20) == 78, service.log()
             assert "frozen" in service.log() and "threads=3" in service.log(), service.log()
