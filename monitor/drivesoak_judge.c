@@ -333,6 +333,12 @@ static int64_t end_of(const struct collapse_finding *finding)
 	return finding->to_ms == COLLAPSE_OPEN ? INT64_MIN : finding->to_ms;
 }
 
+/* A collapse that stayed for hours is one, and the new level is an event. */
+static const char *collapse_name(enum collapse_kind kind)
+{
+	return collapse_kind_name(kind == COLLAPSE_SHIFT ? COLLAPSE_FALL : kind);
+}
+
 /* Nothing but the rates is known of somebody else's run: no cause can be told. */
 static void put_collapse(const struct collapse_finding *finding, void *arg)
 {
@@ -346,7 +352,7 @@ static void put_collapse(const struct collapse_finding *finding, void *arg)
 	json_put_ms_as_s(json, "from_s", finding->from_ms);
 	json_put_ms_as_s(json, "to_s", end_of(finding));
 	json_put_ms_as_s(json, "detected_s", finding->detected_ms);
-	json_put_string(json, "kind", collapse_kind_name(finding->kind));
+	json_put_string(json, "kind", collapse_name(finding->kind));
 	json_put_double(json, "depth_pct", collapse_depth_pct(finding));
 	json_put_string(json, "cause", "unknown");
 	json_put_double(json, "baseline_bytes_per_s", finding->baseline_bytes_per_s);
@@ -362,7 +368,7 @@ static void put_event(const struct collapse_finding *finding, void *arg)
 	struct json *json = arg;
 	char text[COLLAPSE_TEXT_MAX];
 
-	if (collapse_alerts(finding->kind))
+	if (collapse_alerts(finding->kind) && finding->kind != COLLAPSE_SHIFT)
 		return;
 	collapse_print(finding, text);
 	json_object_open(json);

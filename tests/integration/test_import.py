@@ -110,6 +110,14 @@ def test_falls_are_found_as_a_service_would_have_found_them():
         answer = json.loads(run(CLIENT, "analyse", "--json", write_sysbench(folder / "z.log", [400] * 100 + [100] * 400)))
         assert answer["collapses"] == [], answer["collapses"]
         assert [(event["t_s"], event["kind"]) for event in answer["events"]] == [(1000, "cliff")], answer["events"]
+        # Then a collapse that stays: what would have alerted is one, and the new level an event.
+        rates = [400] * 100 + [100] * 400 + [10] * 2400
+        answer = json.loads(run(CLIENT, "analyse", "--json", write_sysbench(folder / "shift.log", rates)))
+        assert [(fall["from_s"], fall["kind"]) for fall in answer["collapses"]] == [(5000, "collapse")], answer["collapses"]
+        assert [event["kind"] for event in answer["events"]] == ["cliff", "level-shift"], answer["events"]
+        rates = [100] * 12 * 360 + [70] * 4 * 360
+        answer = json.loads(run(CLIENT, "analyse", "--json", write_sysbench(folder / "slower.log", rates)))
+        assert answer["collapses"] == [] and [event["kind"] for event in answer["events"]] == ["degraded"], answer["events"]
 
 
 def test_falls_in_what_was_recorded():
