@@ -397,7 +397,7 @@ static int import_open(struct import *import)
 	import->info = foreign_info(import->foreign);
 	if (!import->info->is_interval_known)
 		return output_fail(EX_USAGE, request->file,
-			"tells no times (iostat without -t): --interval SECONDS is needed");
+			"tells no times (iostat without -t): --interval TIME is needed, as in 10s");
 	code = choose_start(import);
 	if (code == EX_OK)
 		code = open_journal(import);
