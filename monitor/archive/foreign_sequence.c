@@ -255,6 +255,13 @@ int foreign_take(struct foreign *foreign, const struct foreign_point *point)
 					   : put_point(foreign, point, elapsed_ms);
 }
 
+/* What our own runs always know; a log that was imported and exported again says no more than it did at first. */
+static bool knows_host(const struct sample *sample)
+{
+	return sample->errors != SAMPLE_UNKNOWN || sample->flags & SAMPLE_FLAG_HOST_LIMIT ||
+	       !isnan(sample->host_cpu_share) || !isnan(sample->run_delay_share);
+}
+
 /* A row knows best how much it covers: a span without service is one row, not a hole. */
 static int hole_before(struct foreign *foreign, const struct sample *sample)
 {
@@ -271,8 +278,10 @@ int foreign_take_sample(struct foreign *foreign, const struct sample *sample)
 	int64_t elapsed_ms;
 	int rc;
 
-	if (foreign->is_survey)
+	if (foreign->is_survey) {
+		foreign->info.knows_host_limit |= knows_host(sample);
 		return look(foreign, sample->t_ms);
+	}
 	if (row.sample.elapsed_ns != SAMPLE_UNKNOWN) {
 		rc = hole_before(foreign, sample);
 	} else {
