@@ -40,11 +40,17 @@ unsigned compare_colour(const struct call_site *site, const char *drive)
 	return (unsigned)(index % SVG_JITTER_COLOURS) + 1;
 }
 
-const struct summary_rates *compare_rates(const struct compare_run *run)
+static const struct summary_rates *rates_of(
+	const struct compare_run *run, const struct summary_figures *figures)
 {
-	const struct summary_part *part = summary_shown(&run->figures);
+	const struct summary_part *part = summary_shown(figures);
 
 	return run->reads ? &part->read : &part->write;
+}
+
+const struct summary_rates *compare_rates(const struct compare_run *run)
+{
+	return rates_of(run, &run->figures);
 }
 
 struct names {
@@ -166,7 +172,6 @@ static int load_samples(struct compare_run *run, struct journal *journal)
 	struct sample last;
 	int rc = journal_get_last_sample(journal, run->run.id, &last);
 
-	run->reads = figures_is_read(&run->run);
 	if (rc == -ENOENT)
 		return 0;
 	if (rc < 0)
@@ -188,7 +193,7 @@ static int feed(const struct sample *sample, void *arg)
 }
 
 /* The same samples again, now with their histograms. */
-static int load_figures(struct compare_run *run, struct journal *journal)
+static int load_plotted(struct compare_run *run, struct journal *journal)
 {
 	struct summary *summary;
 	int rc = summary_new(run->run.interval_s, &summary);
@@ -199,15 +204,30 @@ static int load_figures(struct compare_run *run, struct journal *journal)
 		rc = journal_each_sample(journal, run->run.id, run->t_ms[run->first] - 1,
 			run->t_ms[run->count - 1], true, feed, summary);
 	if (rc == 0)
-		summary_read(summary, &run->figures);
+		summary_read(summary, &run->plotted);
 	summary_free(summary);
 	return rc;
 }
 
-static int load(struct compare *compare, struct journal *journal)
+/* Of all runs before any sample is read: the store may open the journal anew. */
+static int load_figures(struct compare *compare, struct store *store, struct journal **journal)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < compare->count; i++) {
+		struct compare_run *run = &compare->runs[i];
+
+		run->reads = figures_is_read(&run->run);
+		rc = store_figures(store, &run->run, &run->figures);
+	}
+	return rc == 0 ? store_journal(store, journal) : rc;
+}
+
+static int load(struct compare *compare, struct store *store)
 {
 	size_t equal = SIZE_MAX;
-	int rc = 0;
+	struct journal *journal;
+	int rc = load_figures(compare, store, &journal);
 
 	for (size_t i = 0; rc == 0 && i < compare->count; i++) {
 		rc = load_samples(&compare->runs[i], journal);
@@ -219,7 +239,7 @@ static int load(struct compare *compare, struct journal *journal)
 		struct compare_run *run = &compare->runs[i];
 
 		run->first = run->count > equal ? run->count - equal : 0;
-		rc = load_figures(run, journal);
+		rc = load_plotted(run, journal);
 	}
 	return rc;
 }
@@ -251,7 +271,7 @@ bool compare_init(struct call *call, struct compare *compare)
 	text_fini(&names.list);
 	if (!fine)
 		return false;
-	rc = load(compare, journal);
+	rc = load(compare, call->store);
 	if (rc < 0)
 		call_fail_journal(call, rc);
 	return rc == 0;
@@ -272,7 +292,7 @@ void compare_columns(
 {
 	for (size_t i = 0; i < compare->count; i++) {
 		const struct compare_run *run = &compare->runs[i];
-		const struct summary_rates *rates = compare_rates(run);
+		const struct summary_rates *rates = rates_of(run, &run->plotted);
 
 		columns[i] = (struct svg_jitter_column){
 			.run = run->run.id,
@@ -284,7 +304,7 @@ void compare_columns(
 			.median = rates->median,
 			.p1 = rates->p1,
 			.cv = rates->cv,
-			.stalled_s = summary_shown(&run->figures)->stalled_s,
+			.stalled_s = summary_shown(&run->plotted)->stalled_s,
 			.is_host_limited = run->is_host_limited,
 		};
 	}

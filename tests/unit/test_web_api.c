@@ -381,13 +381,57 @@ static void test_run_summary_follows_new_samples(void **state)
 	check_contains("/run/" RUN_ID, 200, "<b>5</b>");
 }
 
+/* From "summary" on to its end. */
+static char *summary_of(const char *path)
+{
+	struct http_reply reply = http_get(fixture.port, path, NULL);
+	char *from = strstr(reply.body, "\"summary\":"), *to, *summary;
+
+	assert_int_equal(reply.status, 200);
+	assert_non_null(from);
+	to = strstr(from, "\"health_poll_cost_pct\"");
+	assert_non_null(to);
+	summary = strndup(from, (size_t)(to - from));
+	assert_non_null(summary);
+	http_free(&reply);
+	return summary;
+}
+
+/* A day and more of a run that falls, beside a short one: the plot shows little of it, the figures are of all. */
+static void test_compare_has_the_summary_of_the_run(void **state)
+{
+	char *alone, *compared, *with_other;
+	struct event_record event;
+	struct run_record run;
+
+	(void)state;
+	fixture_run(&run, "pro", 300);
+	assert_int_equal(journal_put_run(fixture.journal, &run), 0);
+	for (int i = 1; i <= 400; i++)
+		put_sample(run.id, fixture_sample(T0 + i * 300000LL, 300, i < 100 ? 3000000000 : 300000000));
+	event = fixture_event(T0 + 100 * 300000LL, run.id, "fell");
+	assert_int_equal(journal_put_event(fixture.journal, &event), 0);
+	alone = summary_of("/api/v1/runs/" PRO_ID);
+	assert_non_null(strstr(alone, "\"settled\":true}"));
+	compared = summary_of("/api/v1/compare?runs=" PRO_ID);
+	with_other = summary_of("/api/v1/compare?runs=" PRO_ID "," RUN_ID);
+	assert_string_equal(compared, alone);
+	assert_string_equal(with_other, alone);
+	check_contains("/api/v1/compare?runs=" PRO_ID "," RUN_ID, 200, "\"plotted_samples\":4,");
+	check_contains("/compare?runs=" PRO_ID, 200, "<td class=\"num\">301</td>");
+	check_contains("/compare?runs=" PRO_ID, 200, "nw bad\">FAIL</td>");
+	free(alone);
+	free(compared);
+	free(with_other);
+}
+
 static void test_compare(void **state)
 {
 	(void)state;
 	check_contains("/api/v1/compare?runs=" RUN_ID, 200,
 		"{\"runs\":[{\"id\":\"" RUN_ID
 		"\",\"drive\":\"evo\",\"label\":\"slot 3\",\"from_s\":1796075410,"
-		"\"to_s\":1796075560,\"summary\":{\"samples\":4,");
+		"\"to_s\":1796075560,\"plotted_samples\":4,\"summary\":{\"samples\":4,");
 	check_contains("/api/v1/compare", 200, "\"id\":\"" RUN_ID "\"");
 	check_contains("/api/v1/compare?runs=none", 404, "no run is called none");
 }
@@ -487,6 +531,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_run_summary_follows_new_samples, set_up_filled, tear_down),
 		cmocka_unit_test_setup_teardown(test_compare, set_up_filled, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_compare_has_the_summary_of_the_run, set_up_filled, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_pages_hold_hostile_names_as_text, set_up_filled, tear_down),
 		cmocka_unit_test_setup_teardown(test_timeline_from_the_view, set_up_filled, tear_down),
