@@ -287,6 +287,7 @@ void api_compare(struct call *call)
 		for (size_t i = 0; i < compare.count; i++)
 			put_compared(&compare.runs[i], &json);
 		json_array_close(&json);
+		json_put_u64(&json, "left_out", compare.left_out);
 		json_object_close(&json);
 		text_add(&call->body, "\n");
 	}

@@ -70,12 +70,12 @@ static void add_name(const char *value, void *arg)
 
 static int add_run(struct compare *compare, const struct run_record *run)
 {
-	if (compare->count == COMPARE_MAX)
-		return -E2BIG;
 	for (size_t i = 0; i < compare->count; i++) {
 		if (strcmp(compare->runs[i].run.id, run->id) == 0)
 			return 0;
 	}
+	if (compare->count == COMPARE_MAX)
+		return -E2BIG;
 	compare->runs[compare->count++].run = *run;
 	return 0;
 }
@@ -112,9 +112,38 @@ static bool add_named(struct call *call, struct compare *compare, struct journal
 	return true;
 }
 
+/* Where there is no more room the oldest is left out. */
+static void add_or_leave(struct compare *compare, const struct run_record *run)
+{
+	size_t oldest = 0;
+
+	if (add_run(compare, run) == 0)
+		return;
+	for (size_t i = 1; i < compare->count; i++)
+		if (compare->runs[i].run.started_ms < compare->runs[oldest].run.started_ms)
+			oldest = i;
+	compare->left_out++;
+	if (compare->runs[oldest].run.started_ms >= run->started_ms)
+		return;
+	memmove(&compare->runs[oldest], &compare->runs[oldest + 1],
+		(compare->count - oldest - 1) * sizeof(compare->runs[0]));
+	compare->runs[compare->count - 1] = (struct compare_run){ .run = *run };
+}
+
+/* Newest first, after the runs of the drives: what finds no room is older than all imports that did. */
+static int add_import(const struct run_record *run, void *arg)
+{
+	struct compare *compare = arg;
+
+	compare->left_out += add_run(compare, run) < 0;
+	return 0;
+}
+
 static bool add_newest(struct call *call, struct compare *compare, struct journal *journal)
 {
-	for (size_t i = 0; i < live_count(call->site) && compare->count < COMPARE_MAX; i++) {
+	int failed;
+
+	for (size_t i = 0; i < live_count(call->site); i++) {
 		struct drive_status drive;
 		struct run_record run;
 		int rc;
@@ -122,13 +151,16 @@ static bool add_newest(struct call *call, struct compare *compare, struct journa
 		(void)live_read(call->site, i, &drive);
 		rc = journal_get_newest_run(journal, drive.name, &run);
 		if (rc == 0)
-			rc = add_run(compare, &run);
+			add_or_leave(compare, &run);
 		if (rc < 0 && rc != -ENOENT) {
 			call_fail_journal(call, rc);
 			return false;
 		}
 	}
-	return true;
+	failed = journal_each_newest_import(journal, add_import, compare);
+	if (failed < 0)
+		call_fail_journal(call, failed);
+	return failed == 0;
 }
 
 static int make_room(struct compare_run *run)
@@ -251,7 +283,7 @@ bool compare_init(struct call *call, struct compare *compare)
 	bool fine;
 	int rc;
 
-	*compare = (struct compare){ calloc(COMPARE_MAX, sizeof(struct compare_run)), 0 };
+	*compare = (struct compare){ calloc(COMPARE_MAX, sizeof(struct compare_run)), 0, 0 };
 	if (!compare->runs) {
 		call_fail(call, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
 		return false;

@@ -29,6 +29,7 @@ struct compare_run {
 struct compare {
 	struct compare_run *runs;
 	size_t count;
+	size_t left_out; /* of those that nobody chose, for want of room */
 };
 
 /* Does it read beside its writes, does it commit? */
@@ -37,7 +38,8 @@ bool compare_commits(const struct run_record *run);
 /* 1..SVG_JITTER_COLOURS, the same for a drive on every page. */
 unsigned compare_colour(const struct call_site *site, const char *drive);
 
-/* The runs of the query (?runs=A,B or runs=A&runs=B), else the newest of every drive. False after call_fail().
+/* The runs of the query (?runs=A,B or runs=A&runs=B), else the newest of every drive and the newest import
+ * of every name, as far as there is room. False after call_fail().
  * compare_fini() in both cases. */
 bool compare_init(struct call *call, struct compare *compare);
 void compare_fini(struct compare *compare);

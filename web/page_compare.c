@@ -244,6 +244,12 @@ void pages_compare(struct call *call)
 		page_open(call, "Compare", NAV_COMPARE, false);
 		text_addf(body, "<div class=\"head\"><h1>Compare %zu run%s</h1></div>\n", compare.count,
 			compare.count == 1 ? "" : "s");
+		if (compare.left_out)
+			text_addf(body,
+				"<p class=\"note\" id=\"leftout\">%zu more, the oldest, %s left out: there "
+				"is "
+				"room for %d. Others can be chosen below.</p>\n",
+				compare.left_out, compare.left_out == 1 ? "is" : "are", COMPARE_MAX);
 		if (compare.count) {
 			add_plot(call, &compare);
 			add_figures(call, &compare);

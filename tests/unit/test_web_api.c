@@ -436,6 +436,68 @@ static void test_compare(void **state)
 	check_contains("/api/v1/compare?runs=none", 404, "no run is called none");
 }
 
+/* An import of @bytes a second that began @at seconds after the others. */
+static void put_import(const char *name, int at, uint64_t bytes)
+{
+	struct run_record run;
+
+	fixture_run(&run, name, 10);
+	run.source = SOURCE_IMPORTED;
+	run.progress.phase = PHASE_DONE;
+	run.progress.status = RUN_DONE;
+	run.label[0] = '\0';
+	run.started_ms = T0 + at * 1000LL;
+	run.ended_ms = run.started_ms + 20000;
+	run_id_make(name, run.started_ms, run.id);
+	assert_int_equal(journal_put_run(fixture.journal, &run), 0);
+	put_sample(run.id, fixture_sample(run.started_ms + 10000, 10, bytes * 10));
+	put_sample(run.id, fixture_sample(run.started_ms + 20000, 10, bytes * 10));
+}
+
+static void check_lacks(const char *path, const char *part)
+{
+	struct http_reply reply = http_get(fixture.port, path, NULL);
+
+	assert_int_equal(reply.status, 200);
+	if (strstr(reply.body, part))
+		fail_msg("%s has %s:\n%s", path, part, reply.body);
+	http_free(&reply);
+}
+
+static void test_imports_stand_beside_the_drives(void **state)
+{
+	char name[32];
+
+	(void)state;
+	check_lacks("/", "Imported");
+	put_import("other", 0, 5242880);
+	put_import("other", 100, 7340032);
+	check_contains("/", 200, "<h2>Imported</h2>");
+	check_contains("/", 200, "<th scope=\"row\" class=\"nw\">other</th>");
+	check_contains("/", 200, "href=\"run/other-20261130T215140Z\"");
+	check_contains("/", 200, "<td class=\"num\" data-l=\"\">7.00</td>");
+	check_contains("/", 200, "href=\"run/other-20261130T215000Z\"");
+	check_contains("/api/v1/compare", 200, "\"id\":\"" RUN_ID "\"");
+	check_contains("/api/v1/compare", 200, "\"id\":\"other-20261130T215140Z\"");
+	check_contains("/api/v1/compare", 200, "\"left_out\":0}");
+	check_lacks("/api/v1/compare", "other-20261130T215000Z");
+	check_contains("/compare", 200, "<h1>Compare 2 runs</h1>");
+	check_lacks("/compare", "left out");
+	/* More than there is room for: the oldest are left out, and that is said. */
+	for (int i = 0; i < 20; i++) {
+		(void)snprintf(name, sizeof(name), "log%02d", i);
+		put_import(name, 200 + i, 1048576);
+	}
+	check_contains("/compare", 200, "<h1>Compare 12 runs</h1>");
+	check_contains("/compare", 200, "10 more, the oldest, are left out");
+	check_contains("/api/v1/compare", 200, "\"left_out\":10}");
+	check_contains("/api/v1/compare", 200, "\"drive\":\"evo\"");
+	check_contains("/api/v1/compare", 200, "\"drive\":\"log19\"");
+	check_lacks("/api/v1/compare", "\"drive\":\"log08\"");
+	check_contains("/", 200, "2 more imported ones");
+	check_lacks("/", "href=\"run/other-20261130T215140Z\"");
+}
+
 static void test_pages_hold_hostile_names_as_text(void **state)
 {
 	static const char *const paths[] = { "/", "/runs", "/run/" RUN_ID, "/drive/evo", "/compare",
@@ -533,6 +595,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_compare, set_up_filled, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_compare_has_the_summary_of_the_run, set_up_filled, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_imports_stand_beside_the_drives, set_up_filled, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_pages_hold_hostile_names_as_text, set_up_filled, tear_down),
 		cmocka_unit_test_setup_teardown(test_timeline_from_the_view, set_up_filled, tear_down),
