@@ -327,6 +327,8 @@ static int gather(struct analysis *analysis, char *why)
 	if (rc < 0)
 		return rc;
 	summary_read(analysis->summary, &analysis->figures);
+	if (!analysis->info->knows_host_limit)
+		analysis->figures.host_limited_pct = NAN;
 	if (analysis->p95_count)
 		qsort(analysis->p95_ns, analysis->p95_count, sizeof(double), compare_doubles);
 	return 0;

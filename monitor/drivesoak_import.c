@@ -148,6 +148,7 @@ static void print_config(const struct import *import, char *out, size_t size)
 	json_put_string(&json, "device", info->device[0] ? info->device : NULL);
 	json_put_string(&json, "workload", info->workload[0] ? info->workload : NULL);
 	json_put_string(&json, "direction", direction_of(import));
+	json_put_bool(&json, "knows_host_limit", info->knows_host_limit);
 	json_put_u64(&json, "sample_interval_s", info->interval_s);
 	json_object_close(&json);
 	text_copy(out, size, text_string(&text));
@@ -223,6 +224,8 @@ static void put_finding(const struct collapse_finding *finding, void *arg)
 		return;
 	finding_event(finding, events->import->run.ended_ms, &event);
 	event_name(events->import, &event);
+	text_copy(event.cause, sizeof(event.cause), JUDGE_CAUSE);
+	text_copy(event.evidence, sizeof(event.evidence), JUDGE_EVIDENCE);
 	events->rc = journal_put_event(events->import->journal, &event);
 }
 
@@ -397,7 +400,7 @@ static int import_open(struct import *import)
 	import->info = foreign_info(import->foreign);
 	if (!import->info->is_interval_known)
 		return output_fail(EX_USAGE, request->file,
-			"tells no times (iostat without -t): --interval SECONDS is needed");
+			"tells no times (iostat without -t): --interval TIME is needed, as in 10s");
 	code = choose_start(import);
 	if (code == EX_OK)
 		code = open_journal(import);

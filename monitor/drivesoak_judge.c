@@ -339,7 +339,6 @@ static const char *collapse_name(enum collapse_kind kind)
 	return collapse_kind_name(kind == COLLAPSE_SHIFT ? COLLAPSE_FALL : kind);
 }
 
-/* Nothing but the rates is known of somebody else's run: no cause can be told. */
 static void put_collapse(const struct collapse_finding *finding, void *arg)
 {
 	struct json *json = arg;
@@ -354,7 +353,8 @@ static void put_collapse(const struct collapse_finding *finding, void *arg)
 	json_put_ms_as_s(json, "detected_s", finding->detected_ms);
 	json_put_string(json, "kind", collapse_name(finding->kind));
 	json_put_double(json, "depth_pct", collapse_depth_pct(finding));
-	json_put_string(json, "cause", "unknown");
+	json_put_string(json, "cause", JUDGE_CAUSE);
+	json_put_string(json, "evidence", JUDGE_EVIDENCE);
 	json_put_double(json, "baseline_bytes_per_s", finding->baseline_bytes_per_s);
 	json_put_double(json, "mean_bytes_per_s", finding->mean_bytes_per_s);
 	json_put_u64(json, "count", finding->count);

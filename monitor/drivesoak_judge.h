@@ -11,6 +11,10 @@
 
 struct judge;
 
+/* Nothing but the rates is known of somebody else's run. */
+#define JUDGE_CAUSE    "unknown"
+#define JUDGE_EVIDENCE "a log tells nothing of the machine and its drive, so no cause can be told"
+
 /* 0 or negative errno, *@out then as it was. */
 int judge_new(struct judge **out);
 void judge_free(struct judge *judge); /* NULL is fine */

@@ -265,12 +265,14 @@ static void put_compared(const struct compare_run *run, struct json *json)
 	json_put_string(json, "label", run->run.label[0] ? run->run.label : NULL);
 	json_put_ms_as_s(json, "from_s", has_samples ? run->t_ms[run->first] : INT64_MIN);
 	json_put_ms_as_s(json, "to_s", has_samples ? run->t_ms[run->count - 1] : INT64_MIN);
+	json_put_u64(json, "plotted_samples", run->count - run->first);
 	json_key(json, "summary");
 	summary_json(&run->figures, json);
 	json_object_close(json);
 }
 
-/* The figures of the jitter plot: of every run the same number of samples. */
+/* The same summary as that of the run itself; the times are of what the jitter plot shows, of every run the same number
+ * of samples. */
 void api_compare(struct call *call)
 {
 	struct compare compare;
@@ -285,6 +287,7 @@ void api_compare(struct call *call)
 		for (size_t i = 0; i < compare.count; i++)
 			put_compared(&compare.runs[i], &json);
 		json_array_close(&json);
+		json_put_u64(&json, "left_out", compare.left_out);
 		json_object_close(&json);
 		text_add(&call->body, "\n");
 	}

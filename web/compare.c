@@ -40,11 +40,17 @@ unsigned compare_colour(const struct call_site *site, const char *drive)
 	return (unsigned)(index % SVG_JITTER_COLOURS) + 1;
 }
 
-const struct summary_rates *compare_rates(const struct compare_run *run)
+static const struct summary_rates *rates_of(
+	const struct compare_run *run, const struct summary_figures *figures)
 {
-	const struct summary_part *part = summary_shown(&run->figures);
+	const struct summary_part *part = summary_shown(figures);
 
 	return run->reads ? &part->read : &part->write;
+}
+
+const struct summary_rates *compare_rates(const struct compare_run *run)
+{
+	return rates_of(run, &run->figures);
 }
 
 struct names {
@@ -64,12 +70,12 @@ static void add_name(const char *value, void *arg)
 
 static int add_run(struct compare *compare, const struct run_record *run)
 {
-	if (compare->count == COMPARE_MAX)
-		return -E2BIG;
 	for (size_t i = 0; i < compare->count; i++) {
 		if (strcmp(compare->runs[i].run.id, run->id) == 0)
 			return 0;
 	}
+	if (compare->count == COMPARE_MAX)
+		return -E2BIG;
 	compare->runs[compare->count++].run = *run;
 	return 0;
 }
@@ -106,9 +112,38 @@ static bool add_named(struct call *call, struct compare *compare, struct journal
 	return true;
 }
 
+/* Where there is no more room the oldest is left out. */
+static void add_or_leave(struct compare *compare, const struct run_record *run)
+{
+	size_t oldest = 0;
+
+	if (add_run(compare, run) == 0)
+		return;
+	for (size_t i = 1; i < compare->count; i++)
+		if (compare->runs[i].run.started_ms < compare->runs[oldest].run.started_ms)
+			oldest = i;
+	compare->left_out++;
+	if (compare->runs[oldest].run.started_ms >= run->started_ms)
+		return;
+	memmove(&compare->runs[oldest], &compare->runs[oldest + 1],
+		(compare->count - oldest - 1) * sizeof(compare->runs[0]));
+	compare->runs[compare->count - 1] = (struct compare_run){ .run = *run };
+}
+
+/* Newest first, after the runs of the drives: what finds no room is older than all imports that did. */
+static int add_import(const struct run_record *run, void *arg)
+{
+	struct compare *compare = arg;
+
+	compare->left_out += add_run(compare, run) < 0;
+	return 0;
+}
+
 static bool add_newest(struct call *call, struct compare *compare, struct journal *journal)
 {
-	for (size_t i = 0; i < live_count(call->site) && compare->count < COMPARE_MAX; i++) {
+	int failed;
+
+	for (size_t i = 0; i < live_count(call->site); i++) {
 		struct drive_status drive;
 		struct run_record run;
 		int rc;
@@ -116,13 +151,16 @@ static bool add_newest(struct call *call, struct compare *compare, struct journa
 		(void)live_read(call->site, i, &drive);
 		rc = journal_get_newest_run(journal, drive.name, &run);
 		if (rc == 0)
-			rc = add_run(compare, &run);
+			add_or_leave(compare, &run);
 		if (rc < 0 && rc != -ENOENT) {
 			call_fail_journal(call, rc);
 			return false;
 		}
 	}
-	return true;
+	failed = journal_each_newest_import(journal, add_import, compare);
+	if (failed < 0)
+		call_fail_journal(call, failed);
+	return failed == 0;
 }
 
 static int make_room(struct compare_run *run)
@@ -166,7 +204,6 @@ static int load_samples(struct compare_run *run, struct journal *journal)
 	struct sample last;
 	int rc = journal_get_last_sample(journal, run->run.id, &last);
 
-	run->reads = figures_is_read(&run->run);
 	if (rc == -ENOENT)
 		return 0;
 	if (rc < 0)
@@ -188,7 +225,7 @@ static int feed(const struct sample *sample, void *arg)
 }
 
 /* The same samples again, now with their histograms. */
-static int load_figures(struct compare_run *run, struct journal *journal)
+static int load_plotted(struct compare_run *run, struct journal *journal)
 {
 	struct summary *summary;
 	int rc = summary_new(run->run.interval_s, &summary);
@@ -199,15 +236,30 @@ static int load_figures(struct compare_run *run, struct journal *journal)
 		rc = journal_each_sample(journal, run->run.id, run->t_ms[run->first] - 1,
 			run->t_ms[run->count - 1], true, feed, summary);
 	if (rc == 0)
-		summary_read(summary, &run->figures);
+		summary_read(summary, &run->plotted);
 	summary_free(summary);
 	return rc;
 }
 
-static int load(struct compare *compare, struct journal *journal)
+/* Of all runs before any sample is read: the store may open the journal anew. */
+static int load_figures(struct compare *compare, struct store *store, struct journal **journal)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < compare->count; i++) {
+		struct compare_run *run = &compare->runs[i];
+
+		run->reads = figures_is_read(&run->run);
+		rc = store_figures(store, &run->run, &run->figures);
+	}
+	return rc == 0 ? store_journal(store, journal) : rc;
+}
+
+static int load(struct compare *compare, struct store *store)
 {
 	size_t equal = SIZE_MAX;
-	int rc = 0;
+	struct journal *journal;
+	int rc = load_figures(compare, store, &journal);
 
 	for (size_t i = 0; rc == 0 && i < compare->count; i++) {
 		rc = load_samples(&compare->runs[i], journal);
@@ -219,7 +271,7 @@ static int load(struct compare *compare, struct journal *journal)
 		struct compare_run *run = &compare->runs[i];
 
 		run->first = run->count > equal ? run->count - equal : 0;
-		rc = load_figures(run, journal);
+		rc = load_plotted(run, journal);
 	}
 	return rc;
 }
@@ -231,7 +283,7 @@ bool compare_init(struct call *call, struct compare *compare)
 	bool fine;
 	int rc;
 
-	*compare = (struct compare){ calloc(COMPARE_MAX, sizeof(struct compare_run)), 0 };
+	*compare = (struct compare){ calloc(COMPARE_MAX, sizeof(struct compare_run)), 0, 0 };
 	if (!compare->runs) {
 		call_fail(call, MHD_HTTP_INTERNAL_SERVER_ERROR, "out of memory");
 		return false;
@@ -251,7 +303,7 @@ bool compare_init(struct call *call, struct compare *compare)
 	text_fini(&names.list);
 	if (!fine)
 		return false;
-	rc = load(compare, journal);
+	rc = load(compare, call->store);
 	if (rc < 0)
 		call_fail_journal(call, rc);
 	return rc == 0;
@@ -272,7 +324,7 @@ void compare_columns(
 {
 	for (size_t i = 0; i < compare->count; i++) {
 		const struct compare_run *run = &compare->runs[i];
-		const struct summary_rates *rates = compare_rates(run);
+		const struct summary_rates *rates = rates_of(run, &run->plotted);
 
 		columns[i] = (struct svg_jitter_column){
 			.run = run->run.id,
@@ -284,7 +336,7 @@ void compare_columns(
 			.median = rates->median,
 			.p1 = rates->p1,
 			.cv = rates->cv,
-			.stalled_s = summary_shown(&run->figures)->stalled_s,
+			.stalled_s = summary_shown(&run->plotted)->stalled_s,
 			.is_host_limited = run->is_host_limited,
 		};
 	}

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "archive/report.h"
 #include "base/units.h"
 #include "web/compare.h"
 #include "web/number.h"
@@ -105,7 +106,7 @@ static size_t find_best(const struct compare *compare, const struct figure *figu
 	size_t count = compare->count, best = SIZE_MAX, equal = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!isfinite(figure->values[i]) || compare->runs[i].is_host_limited)
+		if (!isfinite(figure->values[i]) || summary_is_host_limited(&compare->runs[i].figures))
 			continue;
 		if (best == SIZE_MAX || (figure->more_is_better ? figure->values[i] > figure->values[best]
 								: figure->values[i] < figure->values[best]))
@@ -126,18 +127,21 @@ static void add_figure_row(struct call *call, const struct compare *compare, siz
 {
 	struct text *body = &call->body;
 	const struct run_record *run = &compare->runs[at].run;
+	const struct summary_figures *its = &compare->runs[at].figures;
+	const bool is_limited = summary_is_host_limited(its);
 	char number[NUMBER_MAX];
 
 	text_addf(body,
 		"<tr><th scope=\"row\" class=\"nw\"><svg class=\"key\" viewBox=\"0 0 11 11\" "
 		"aria-hidden=\"true\"><rect "
 		"class=\"f%u%s\" width=\"11\" height=\"11\"/></svg><a href=\"run/",
-		compare_colour(call->site, run->drive), compare->runs[at].is_host_limited ? " lim" : "");
+		compare_colour(call->site, run->drive), is_limited ? " lim" : "");
 	page_add_segment(body, run->id);
 	text_add(body, "\">");
 	text_add_html(body, run->label[0] ? run->label : run->drive);
-	text_addf(body, "</a>%s</th>",
-		compare->runs[at].is_host_limited ? "<span class=\"limword\">host-limited</span>" : "");
+	text_addf(body, "</a>%s</th><td class=\"nw %s\">%s</td>",
+		is_limited ? "<span class=\"limword\">host-limited</span>" : "",
+		report_verdict_class(its->verdict.verdict), verdict_name(its->verdict.verdict));
 	for (size_t i = 0; i < figure_count; i++) {
 		bool is_best = find_best(compare, &figures[i]) == at;
 
@@ -149,7 +153,7 @@ static void add_figure_row(struct call *call, const struct compare *compare, siz
 			text_addf(body, "<td class=\"num\"><span class=\"mute\">%s</span></td>",
 				page_none_of(run));
 	}
-	number_print((double)(compare->runs[at].count - compare->runs[at].first), 0, number);
+	number_print((double)summary_shown(its)->samples, 0, number);
 	text_addf(body, "<td class=\"num\">%s</td><td>", number);
 	text_add_html(body, run->pre_state[0] ? run->pre_state : "unknown");
 	text_add(body, "</td></tr>\n");
@@ -171,13 +175,15 @@ static void add_figures(struct call *call, const struct compare *compare)
 	struct text *body = &call->body;
 
 	load_figures(compare, figures);
-	text_add(body, "<h2>Figures</h2><p class=\"small mute\">Over the samples of the plot. These "
-		       "specimens; a claim about a "
-		       "model needs three drives. The best cell of a column is bold and underlined; a tie "
-		       "has none.</p>"
-		       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of "
-		       "figures\"><table><thead><tr>"
-		       "<th scope=\"col\">Drive</th>");
+	text_add(body,
+		"<h2>Figures</h2><p class=\"small mute\">Over the settled window of each run, over the whole "
+		"soak "
+		"before there is one; the plot shows the last samples. These specimens; a claim about a "
+		"model needs three drives. The best cell of a column is bold and underlined; a tie "
+		"has none.</p>"
+		"<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table of "
+		"figures\"><table><thead><tr>"
+		"<th scope=\"col\">Drive</th><th scope=\"col\">Verdict</th>");
 	for (size_t i = 0; i < figure_count; i++)
 		text_addf(body, "<th scope=\"col\" class=\"num\">%s<br>%s</th>", figures[i].name,
 			figures[i].unit);
@@ -238,6 +244,12 @@ void pages_compare(struct call *call)
 		page_open(call, "Compare", NAV_COMPARE, false);
 		text_addf(body, "<div class=\"head\"><h1>Compare %zu run%s</h1></div>\n", compare.count,
 			compare.count == 1 ? "" : "s");
+		if (compare.left_out)
+			text_addf(body,
+				"<p class=\"note\" id=\"leftout\">%zu more, the oldest, %s left out: there "
+				"is "
+				"room for %d. Others can be chosen below.</p>\n",
+				compare.left_out, compare.left_out == 1 ? "is" : "are", COMPARE_MAX);
 		if (compare.count) {
 			add_plot(call, &compare);
 			add_figures(call, &compare);

@@ -161,7 +161,7 @@ void pages_runs(struct call *call)
 		text_add(&call->body, "</tbody></table></div>\n<p class=\"bar noprint\"><button "
 				      "type=\"submit\">Compare the chosen "
 				      "runs</button><span class=\"mute small\">none chosen: the newest of "
-				      "every drive</span></p></form>\n");
+				      "every drive and of every imported name</span></p></form>\n");
 	page_close(call);
 	free(ids.items);
 	if (rc < 0 && rc != -ENOENT)

@@ -17,9 +17,10 @@
 #include "web/number.h"
 #include "web/page.h"
 
-#define COLUMNS	     12
-#define EVENTS_SHOWN 10
-#define SERIAL_SHOWN 6
+#define COLUMNS	      12
+#define EVENTS_SHOWN  10
+#define SERIAL_SHOWN  6
+#define IMPORTS_SHOWN 20
 
 struct row {
 	struct drive_status drive;
@@ -240,6 +241,81 @@ static void load_row(struct call *call, size_t index, struct row *row)
 	row->has_figures = store_figures(call->store, &run, &row->figures) == 0;
 }
 
+/* --- imported runs: no drive of the configuration stands for them --- */
+
+struct imports {
+	char ids[IMPORTS_SHOWN][RUN_ID_MAX];
+	size_t count, total;
+};
+
+/* Names first: the figures of a run take a walk of their own over the journal. */
+static int keep_import(const struct run_record *run, void *arg)
+{
+	struct imports *imports = arg;
+
+	if (imports->count < IMPORTS_SHOWN)
+		memcpy(imports->ids[imports->count++], run->id, RUN_ID_MAX);
+	imports->total++;
+	return 0;
+}
+
+static void add_import(struct call *call, const struct run_record *run, const struct summary_figures *figures)
+{
+	struct text *body = &call->body;
+	const struct summary_part *part = summary_shown(figures);
+	const struct summary_rates *rates = figures_is_read(run) ? &part->read : &part->write;
+	char number[NUMBER_MAX];
+
+	text_add(body, "<tr><th scope=\"row\" class=\"nw\">");
+	text_add_html(body, run->drive);
+	text_add(body, "</th><td>");
+	page_add_time(body, run->started_ms);
+	text_add(body, "</td>");
+	number_print_mib(rates->median, number);
+	page_add_figure_cell(body, "", number, page_none_of(run), summary_is_host_limited(figures));
+	text_addf(body, "<td class=\"nw %s\">%s</td><td><a href=\"run/",
+		report_verdict_class(figures->verdict.verdict), verdict_name(figures->verdict.verdict));
+	page_add_segment(body, run->id);
+	text_add(body, "\">charts</a></td></tr>\n");
+}
+
+static void add_import_rows(struct call *call, const struct imports *imports)
+{
+	struct summary_figures figures;
+	struct journal *journal;
+	struct run_record run;
+
+	for (size_t i = 0; i < imports->count; i++)
+		if (store_journal(call->store, &journal) == 0 &&
+			journal_get_run(journal, imports->ids[i], &run) == 0 &&
+			store_figures(call->store, &run, &figures) == 0)
+			add_import(call, &run, &figures);
+}
+
+/* As the figures of the drives, a bonus: a journal that can't be read is told among the events. */
+static void add_imports(struct call *call)
+{
+	struct text *body = &call->body;
+	struct imports imports = { .count = 0 };
+	struct journal *journal;
+
+	if (store_journal(call->store, &journal) < 0 ||
+		journal_each_import(journal, keep_import, &imports) < 0 || imports.count == 0)
+		return;
+	text_add(body, "<section class=\"below\" id=\"imported\"><h2>Imported</h2>\n<div class=\"scroll\" "
+		       "tabindex=\"0\" "
+		       "role=\"region\" aria-label=\"Table of imported runs\"><table><thead><tr><th "
+		       "scope=\"col\">Name</th><th scope=\"col\">Started</th><th scope=\"col\" "
+		       "class=\"num\">Median<br>MiB/s</th><th scope=\"col\">Verdict</th><th "
+		       "scope=\"col\">Run</th></tr></thead><tbody>\n");
+	add_import_rows(call, &imports);
+	text_add(body, "</tbody></table></div>\n<p class=\"small\"><a href=\"runs\">All runs</a>");
+	if (imports.total > imports.count)
+		text_addf(body, "<span class=\"mute\">, %zu more imported ones among them</span>",
+			imports.total - imports.count);
+	text_add(body, "</p></section>\n");
+}
+
 void pages_overview(struct call *call)
 {
 	struct text *body = &call->body;
@@ -267,6 +343,7 @@ void pages_overview(struct call *call)
 			"<p>No drive is configured. Add a <code>drive \"name\" { ... }</code> section to the "
 			"configuration and restart the service.</p>\n");
 	free(rows);
+	add_imports(call);
 	text_add(body, "<section class=\"below\"><h2>Events</h2>\n");
 	page_add_events(call, NULL, EVENTS_SHOWN, true);
 	text_add(body, "<p class=\"small\"><a href=\"events\">All events</a></p></section></div>\n");

@@ -86,6 +86,12 @@ bool figures_is_read(const struct run_record *run)
 	       strstr(run->config_json, "\"direction\":\"read\"");
 }
 
+bool figures_knows_host_limit(const struct run_record *run)
+{
+	return run->source == SOURCE_OWN ||
+	       (run->source == SOURCE_IMPORTED && strstr(run->config_json, "\"knows_host_limit\":true"));
+}
+
 void figures_steady_config(const struct run_record *run, struct steady_config *out)
 {
 	const uint64_t extent_bytes = run->progress.extent_bytes;
@@ -408,6 +414,8 @@ int figures_update(struct figures *figures, struct journal *journal, const struc
 		rc = summary_read(figures->summary, &figures->now);
 	if (rc < 0)
 		return rc;
+	if (!figures_knows_host_limit(run))
+		figures->now.host_limited_pct = NAN;
 	figures->now.waf = figures->waf;
 	figures->now.percent_used_delta = figures->percent_used_delta;
 	if (figures->steady)

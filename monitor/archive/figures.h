@@ -26,6 +26,9 @@ int figures_read(struct journal *journal, const struct run_record *run, struct s
 /* Whether the run only reads: what it reads is then what counts. */
 bool figures_is_read(const struct run_record *run);
 
+/* Whether its samples tell when the host was the limit: nobody looks where we don't write, and few logs know. */
+bool figures_knows_host_limit(const struct run_record *run);
+
 /* What of the run's configuration the rule of steady state goes by. */
 void figures_steady_config(const struct run_record *run, struct steady_config *out);
 

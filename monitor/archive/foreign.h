@@ -36,6 +36,7 @@ struct foreign_info {
 	char workload[FOREIGN_NAME_MAX]; /* what the log itself says of it: "random-write"; "" */
 	bool has_epoch;			 /* times are of the wall clock; else from the start of the log */
 	bool is_interval_known;
+	bool knows_host_limit; /* its rows tell when the host was the limit: those of a run of our own */
 	uint32_t interval_s;
 	int64_t from_ms; /* where the first sample starts */
 

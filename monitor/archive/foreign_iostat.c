@@ -401,6 +401,8 @@ static int line(struct foreign *foreign, const char *text)
 	}
 	if (iostat->in_devices)
 		return take_device(foreign, at);
+	if (foreign_sysbench.recognise(at) || foreign_csv.recognise(at))
+		return foreign_fail(foreign, "a line of another log in one of iostat: two logs in one file?");
 	if (at != text || *at < '0' || *at > '9')
 		return 0; /* avg-cpu and its numbers */
 	rc = close_report(foreign);
@@ -450,7 +452,8 @@ static int survey_end(struct foreign *foreign)
 	foreign->is_absolute = iostat->had_time;
 	if (iostat->had_time && iostat->is_day_first && iostat->is_month_first)
 		return foreign_fail(foreign, "dates of both orders, day first and month first");
-	if (!iostat->had_time)
+	foreign->is_timeless = !iostat->had_time;
+	if (foreign->is_timeless)
 		foreign->declared_ms = foreign->options.interval_ms;
 	return 0;
 }

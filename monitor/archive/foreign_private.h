@@ -82,6 +82,7 @@ struct foreign {
 	struct foreign_deltas deltas;
 	int64_t declared_ms; /* interval as the log says; 0 */
 	bool is_absolute;    /* the log's times are of the wall clock */
+	bool is_timeless;    /* it has none: those of its points are made up */
 	uint64_t points;
 	int64_t first_ms, last_ms; /* INT64_MIN */
 	int64_t step_ms;	   /* between points, after the first pass */

@@ -27,21 +27,41 @@ static int look(struct foreign *foreign, int64_t t_ms)
 	return 0;
 }
 
+/* The usual distance of two rows. Where they jitter by half a second the median may be any of several: what is near it is
+ * then taken together, in which early and late cancel out. */
+static int64_t usual_step(struct foreign *foreign)
+{
+	const struct foreign_deltas *deltas = &foreign->deltas;
+	const int64_t median_ms = foreign_deltas_rank(&foreign->deltas, 50);
+	int64_t sum_ms = 0, count = 0, mean_ms;
+
+	for (size_t i = 0; i < deltas->count; i++) {
+		if (deltas->items[i] * 4 < median_ms * 3 || deltas->items[i] * 4 > median_ms * 5)
+			continue;
+		sum_ms += deltas->items[i];
+		count++;
+	}
+	if (count == 0)
+		return median_ms;
+	mean_ms = (sum_ms + count / 2) / count;
+	return (mean_ms + 500) / MS_PER_S == (median_ms + 500) / MS_PER_S ? median_ms : mean_ms;
+}
+
 int foreign_survey_end(struct foreign *foreign)
 {
 	struct foreign_info *info = &foreign->info;
-	int64_t step_ms = foreign_deltas_rank(&foreign->deltas, 50);
+	int64_t step_ms = usual_step(foreign);
 
 	if (foreign->points == 0)
 		return foreign_fail(foreign, "no sample in it");
-	info->is_interval_known = step_ms > 0 || foreign->declared_ms > 0;
+	if (foreign->is_timeless)
+		step_ms = 0;
 	/* One row alone: of a log that counts from its start its time is its length. */
 	if (step_ms == 0)
 		step_ms = foreign->declared_ms;
-	if (step_ms == 0 && !foreign->is_absolute && foreign->first_ms > 0) {
+	if (step_ms == 0 && !foreign->is_absolute && !foreign->is_timeless && foreign->first_ms > 0)
 		step_ms = foreign->first_ms;
-		info->is_interval_known = true;
-	}
+	info->is_interval_known = step_ms > 0;
 	foreign->step_ms = step_ms ? step_ms : MS_PER_S;
 	if (foreign->step_ms / MS_PER_S > 86400)
 		return foreign_fail(foreign, "a sample in %.0f s: too few to say anything",
@@ -235,6 +255,13 @@ int foreign_take(struct foreign *foreign, const struct foreign_point *point)
 					   : put_point(foreign, point, elapsed_ms);
 }
 
+/* What our own runs always know; a log that was imported and exported again says no more than it did at first. */
+static bool knows_host(const struct sample *sample)
+{
+	return sample->errors != SAMPLE_UNKNOWN || sample->flags & SAMPLE_FLAG_HOST_LIMIT ||
+	       !isnan(sample->host_cpu_share) || !isnan(sample->run_delay_share);
+}
+
 /* A row knows best how much it covers: a span without service is one row, not a hole. */
 static int hole_before(struct foreign *foreign, const struct sample *sample)
 {
@@ -251,8 +278,10 @@ int foreign_take_sample(struct foreign *foreign, const struct sample *sample)
 	int64_t elapsed_ms;
 	int rc;
 
-	if (foreign->is_survey)
+	if (foreign->is_survey) {
+		foreign->info.knows_host_limit |= knows_host(sample);
 		return look(foreign, sample->t_ms);
+	}
 	if (row.sample.elapsed_ns != SAMPLE_UNKNOWN) {
 		rc = hole_before(foreign, sample);
 	} else {

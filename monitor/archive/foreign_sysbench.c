@@ -144,10 +144,19 @@ static int take_interval(struct foreign *foreign, const struct interval *interva
 	if (foreign->is_survey) {
 		if (foreign->points == 0)
 			foreign->info.format = interval->dialect;
+		else if (strcmp(foreign->info.format, interval->dialect) != 0)
+			return foreign_fail(foreign, "a line of %s in a log of %s: two logs in one file?",
+				interval->dialect, foreign->info.format);
 		sysbench->writes += write_mib;
 		sysbench->reads += read_mib;
 	}
 	return foreign_take(foreign, &point);
+}
+
+/* Words of sysbench that are not known are passed over; what another format begins with is not one of them. */
+static bool is_of_another(const char *text)
+{
+	return foreign_fio.recognise(text) || foreign_csv.recognise(text) || foreign_iostat.recognise(text);
 }
 
 static int line(struct foreign *foreign, const char *text)
@@ -156,6 +165,9 @@ static int line(struct foreign *foreign, const char *text)
 	double t_s;
 
 	if (!is_interval(text)) {
+		if (is_of_another(text))
+			return foreign_fail(
+				foreign, "a line of another log in one of sysbench: two logs in one file?");
 		if (foreign->is_survey)
 			take_header(foreign, text);
 		return foreign->is_open_line && foreign_word(text, "[")

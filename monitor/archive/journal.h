@@ -119,6 +119,10 @@ int journal_get_sums(struct journal *journal, const char *run, struct journal_su
  * or (NULL) of all, at most @limit. The record is only valid during the call, which may use the journal.
  * @with_hist false leaves the histograms out. */
 int journal_each_run(struct journal *journal, int (*each)(const struct run_record *, void *), void *arg);
+/* Of these the imported ones, and of every name its newest import. */
+int journal_each_import(struct journal *journal, int (*each)(const struct run_record *, void *), void *arg);
+int journal_each_newest_import(
+	struct journal *journal, int (*each)(const struct run_record *, void *), void *arg);
 int journal_each_sample(struct journal *journal, const char *run, int64_t from_ms, int64_t to_ms,
 	bool with_hist, int (*each)(const struct sample *, void *), void *arg);
 int journal_each_event(struct journal *journal, const char *run, size_t limit,

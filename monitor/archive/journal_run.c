@@ -243,13 +243,15 @@ static int walk_runs(struct journal *journal, sqlite3_stmt *statement,
 }
 
 /* Walks have a statement of their own: the callback may use the journal. */
-int journal_each_run(struct journal *journal, int (*each)(const struct run_record *, void *), void *arg)
+static int walk_where(
+	struct journal *journal, const char *where, int (*each)(const struct run_record *, void *), void *arg)
 {
 	struct text sql = TEXT_INIT;
 	sqlite3_stmt *statement = NULL;
 	int rc;
 
 	select_sql(&sql);
+	text_add(&sql, where);
 	text_add(&sql, "ORDER BY started_ms DESC, run DESC");
 	rc = text_error(&sql);
 	if (rc == 0)
@@ -260,6 +262,26 @@ int journal_each_run(struct journal *journal, int (*each)(const struct run_recor
 	rc = walk_runs(journal, statement, each, arg);
 	(void)sqlite3_finalize(statement);
 	return rc;
+}
+
+int journal_each_run(struct journal *journal, int (*each)(const struct run_record *, void *), void *arg)
+{
+	return walk_where(journal, "", each, arg);
+}
+
+int journal_each_import(struct journal *journal, int (*each)(const struct run_record *, void *), void *arg)
+{
+	return walk_where(journal, "WHERE source = 'imported' ", each, arg);
+}
+
+int journal_each_newest_import(
+	struct journal *journal, int (*each)(const struct run_record *, void *), void *arg)
+{
+	return walk_where(journal,
+		"WHERE source = 'imported' AND NOT EXISTS (SELECT 1 FROM runs AS later WHERE later.drive = "
+		"runs.drive AND later.source = 'imported' AND (later.started_ms, later.run) > "
+		"(runs.started_ms, runs.run)) ",
+		each, arg);
 }
 
 /* FNV-1a. */

@@ -180,12 +180,16 @@ def test_an_import_stands_beside_the_runs_of_a_service_that_runs():
         assert [(note["kind"], note["t_s"], note["until_s"]) for note in notes] == [
             ("stall", 1796000300, 1796000330), ("note", 1796000000, None)], notes
         assert "x.log" in notes[1]["text"], notes
+        assert notes[0]["cause"] == "unknown" and "a log tells nothing of the machine" in notes[0]["evidence"], notes
 
         # The service's own samples go on, and nothing of the import is taken for one.
         count = len(service.samples(own["id"]))
         service.wait_drive(lambda drive: drive["run"] == own["id"] and len(service.samples(own["id"])) > count + 1, 20,
                            "more samples")
         assert "lost" not in service.log(), service.log()
+
+
+IOSTAT = "Device r/s rkB/s w/s wkB/s %util\nvda 0.00 0.00 5.00 1000.00 50.00\n\n"
 
 
 def test_what_an_import_is_refused_for():
@@ -205,8 +209,17 @@ def test_what_an_import_is_refused_for():
         bad.write_text(open(log, encoding="ascii").read() + "[ 100s ] reads: oh\n[ 110s ] reads: oh\n")
         broken = client("import", str(bad), "--name", "broken", *config)
         assert broken.returncode == 65 and broken.stderr.startswith(f"drivesoak: {bad}:14: "), broken
+        untimed = folder / "untimed.log"
+        untimed.write_text("Linux 6.1.0 (host) \t11/30/26 \t_x86_64_\t(2 CPU)\n\n" + IOSTAT * 9)
+        answer = client("import", str(untimed), "--name", "untimed", *config)
+        assert answer.returncode == 64, answer
+        assert answer.stderr == (f"drivesoak: {untimed}: tells no times (iostat without -t): --interval TIME is needed, "
+                                 "as in 10s\n"), answer
+        assumed = json.loads(run(CLIENT, "analyse", "--json", str(untimed)))
+        assert assumed["interval_s"] is None and "the interval is not known and taken for 1 s" in assumed["warnings"], assumed
+        import_log(config, str(untimed), "untimed", "--interval", "10s", "--start", "1796000000")
         runs = json.loads(run(CLIENT, "runs", "--json", *config))["runs"]
-        assert [record["drive"] for record in runs] == ["other"], runs
+        assert [record["drive"] for record in runs] == ["untimed", "other"], runs
 
 
 def test_an_import_is_no_run_to_go_on_with():
@@ -259,6 +272,36 @@ def test_an_import_can_be_exported_reported_and_imported_again():
         html = (folder / "r.html").read_text()
         assert "imported from x.log" in html and "EiB" not in html and "18446744073709551615" not in html, html
         assert ">nan" not in html.lower(), html
+
+
+OWN = """t_s,elapsed_s,state,flags,phase,write_bytes,write_ios,read_bytes,read_ios,errors
+1700000001,1,measured,,soak,100000000,1,0,0,0
+1700000002,1,measured,host-limit,soak,100000000,1,0,0,0
+"""
+
+
+def test_what_a_log_cannot_tell_of_the_host_is_unknown():
+    with work_folder() as folder:
+        state = ("--state", str(folder))
+        log = write_sysbench(folder / "x.log", [100, 200, 300])
+        own = folder / "own.csv"
+        own.write_text(OWN)
+        calm = folder / "calm.csv"
+        calm.write_text(OWN.replace("host-limit", ""))
+        again = folder / "again.csv"
+        first = import_log(state, log, "log", "--start", "1796000000")
+        run(CLIENT, "export", first, "--format", "csv", "-o", str(again), *state)
+        for name, path, expected in (("log", log, None), ("own", own, 50), ("calm", calm, 0), ("again", again, None)):
+            answer = json.loads(run(CLIENT, "analyse", "--json", str(path)))
+            assert answer["write"]["host_limited_pct"] == expected, (name, answer["write"])
+            if name != "log":
+                import_log(state, str(path), name)
+            summary, = [record["summary"] for record in json.loads(run(CLIENT, "runs", "--json", *state))["runs"]
+                        if record["drive"] == name]
+            assert summary["host_limited_pct"] == expected, (name, summary)
+            assert summary["whole_soak"]["host_limited_pct"] == expected, (name, summary)
+            text = run(CLIENT, "summary", name, *state)
+            assert ("Host-limited    unknown" in text) == (expected is None), text
 
 
 if __name__ == "__main__":

@@ -347,6 +347,53 @@ static void test_what_stands_beside_the_rates(void **state)
 	assert_int_equal(kept.rows[0].sample.stall_ns, NONE);
 }
 
+/* Reports without times come at some interval, which only their reader knows. */
+static void test_an_interval_that_nothing_tells_is_not_known(void **state)
+{
+	static const char text[] =
+		"Linux 6.1.0 (host) \t11/30/26 \t_x86_64_\t(2 CPU)\n\n" IOSTAT_12 IOSTAT_12_ROW(
+			"vda", "1.00", "9.00") "\n" IOSTAT_12 IOSTAT_12_ROW("vda", "0.00",
+			"1.00") "\n" IOSTAT_12 IOSTAT_12_ROW("vda", "0.00", "2.00") "\n";
+	const struct foreign_options known = { .interval_ms = 5000 };
+	struct foreign *foreign;
+	char path[600];
+
+	tree_file(*state, "a.log", text);
+	path_of(*state, "a.log", path);
+	foreign = open_log(path, NULL);
+	assert_false(foreign_info(foreign)->is_interval_known);
+	assert_int_equal(foreign_info(foreign)->interval_s, 1);
+	foreign_close(foreign);
+	foreign = open_log(path, &known);
+	assert_true(foreign_info(foreign)->is_interval_known);
+	assert_int_equal(foreign_info(foreign)->interval_s, 5);
+	foreign_close(foreign);
+}
+
+/* Late by 0.3 s and early by 0.2 s in turn: steps of 9.5 s and 10.5 s, and none of 10 s. */
+static void test_times_that_jitter_are_those_of_the_interval(void **state)
+{
+	static const char *const first[] = { "9.8", "10.3" }, *const second[] = { "10.3", "9.8" };
+	char text[8192] = "t_s,write_bytes_per_s\n", path[600];
+	struct foreign *foreign;
+	size_t used;
+
+	path_of(*state, "a.csv", path);
+	for (int turn = 0; turn < 2; turn++)
+		for (int count = 20; count < 24; count++) {
+			used = strlen("t_s,write_bytes_per_s\n");
+			for (int i = 0; i < count; i++)
+				used += (size_t)snprintf(text + used, sizeof(text) - used, "%.1f,1000\n",
+					i * 10 + strtod((i % 2 ? second : first)[turn], NULL));
+			tree_file(*state, "a.csv", text);
+			foreign = open_log(path, NULL);
+			assert_int_equal(foreign_info(foreign)->interval_s, 10);
+			assert_int_equal(foreign_info(foreign)->gap_count, 0);
+			assert_int_equal(kept.count, count);
+			foreign_close(foreign);
+		}
+}
+
 static void test_a_stall_grows_over_its_windows(void **state)
 {
 	char path[600];
@@ -414,6 +461,19 @@ static const struct broken_case broken[] = {
 	{ "11/30/26 25:43:41\n" IOSTAT_12, ":1: a time in a form that is not known", 0 },
 	{ "avg-cpu:  %user   %nice\n  1.00 2.00\n\nDevice             tps    kB_read/s\n",
 		":4: no column of bytes written", 0 },
+	{ "[ 10s] reads: 0.00 MB/s writes: 100.00 MB/s fsyncs: 0.00/s response time: 4.80ms (95%)\n"
+	  "[ 20s ] reads: 0.00 MiB/s writes: 1.00 MiB/s fsyncs: 0.00/s latency (ms,95%): 0.049\n",
+		":2: a line of sysbench-1.0 in a log of sysbench-0.4: two logs in one file?", 0 },
+	{ "[ 10s ] reads: 0.00 MiB/s writes: 1.00 MiB/s fsyncs: 0.00/s latency (ms,95%): 0.049\n"
+	  "\n1000, 1024, 1, 0, 0\n",
+		":3: a line of another log in one of sysbench", 0 },
+	{ "[ 10s ] reads: 0.00 MiB/s writes: 1.00 MiB/s fsyncs: 0.00/s latency (ms,95%): 0.049\n"
+	  "t_s,write_bytes_per_s\n20,5\n",
+		":2: a line of another log in one of sysbench", 0 },
+	{ "11/30/26 21:43:41\n" IOSTAT_12 IOSTAT_12_ROW(
+		  "vda", "1.00", "2.00") "\n[ 10s ] reads: 0.00 MiB/s writes: 1.00 MiB/s fsyncs: 0.00/s "
+					 "latency (ms,95%): 0.049\n",
+		":5: a line of another log in one of iostat", 0 },
 	{ "{\"a\":1}\n", ":2: no JSON of samples", 0 },
 	{ "{\"columns\":[\"t_s\",\"state\"],\"rows\":[[1,\"zero\"],[2]]}",
 		":1: a row of 1 values where there are 2", 0 },
@@ -624,6 +684,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(test_each_format_says_what_it_says),
 		CASE(test_what_stands_beside_the_rates),
+		CASE(test_an_interval_that_nothing_tells_is_not_known),
+		CASE(test_times_that_jitter_are_those_of_the_interval),
 		CASE(test_a_stall_grows_over_its_windows),
 		CASE(test_broken_files_are_refused_with_their_line),
 		CASE(test_files_that_cannot_be_opened),

@@ -381,15 +381,121 @@ static void test_run_summary_follows_new_samples(void **state)
 	check_contains("/run/" RUN_ID, 200, "<b>5</b>");
 }
 
+/* From "summary" on to its end. */
+static char *summary_of(const char *path)
+{
+	struct http_reply reply = http_get(fixture.port, path, NULL);
+	char *from = strstr(reply.body, "\"summary\":"), *to, *summary;
+
+	assert_int_equal(reply.status, 200);
+	assert_non_null(from);
+	to = strstr(from, "\"health_poll_cost_pct\"");
+	assert_non_null(to);
+	summary = strndup(from, (size_t)(to - from));
+	assert_non_null(summary);
+	http_free(&reply);
+	return summary;
+}
+
+/* A day and more of a run that falls, beside a short one: the plot shows little of it, the figures are of all. */
+static void test_compare_has_the_summary_of_the_run(void **state)
+{
+	char *alone, *compared, *with_other;
+	struct event_record event;
+	struct run_record run;
+
+	(void)state;
+	fixture_run(&run, "pro", 300);
+	assert_int_equal(journal_put_run(fixture.journal, &run), 0);
+	for (int i = 1; i <= 400; i++)
+		put_sample(run.id, fixture_sample(T0 + i * 300000LL, 300, i < 100 ? 3000000000 : 300000000));
+	event = fixture_event(T0 + 100 * 300000LL, run.id, "fell");
+	assert_int_equal(journal_put_event(fixture.journal, &event), 0);
+	alone = summary_of("/api/v1/runs/" PRO_ID);
+	assert_non_null(strstr(alone, "\"settled\":true}"));
+	compared = summary_of("/api/v1/compare?runs=" PRO_ID);
+	with_other = summary_of("/api/v1/compare?runs=" PRO_ID "," RUN_ID);
+	assert_string_equal(compared, alone);
+	assert_string_equal(with_other, alone);
+	check_contains("/api/v1/compare?runs=" PRO_ID "," RUN_ID, 200, "\"plotted_samples\":4,");
+	check_contains("/compare?runs=" PRO_ID, 200, "<td class=\"num\">301</td>");
+	check_contains("/compare?runs=" PRO_ID, 200, "nw bad\">FAIL</td>");
+	free(alone);
+	free(compared);
+	free(with_other);
+}
+
 static void test_compare(void **state)
 {
 	(void)state;
 	check_contains("/api/v1/compare?runs=" RUN_ID, 200,
 		"{\"runs\":[{\"id\":\"" RUN_ID
 		"\",\"drive\":\"evo\",\"label\":\"slot 3\",\"from_s\":1796075410,"
-		"\"to_s\":1796075560,\"summary\":{\"samples\":4,");
+		"\"to_s\":1796075560,\"plotted_samples\":4,\"summary\":{\"samples\":4,");
 	check_contains("/api/v1/compare", 200, "\"id\":\"" RUN_ID "\"");
 	check_contains("/api/v1/compare?runs=none", 404, "no run is called none");
+}
+
+/* An import of @bytes a second that began @at seconds after the others. */
+static void put_import(const char *name, int at, uint64_t bytes)
+{
+	struct run_record run;
+
+	fixture_run(&run, name, 10);
+	run.source = SOURCE_IMPORTED;
+	run.progress.phase = PHASE_DONE;
+	run.progress.status = RUN_DONE;
+	run.label[0] = '\0';
+	run.started_ms = T0 + at * 1000LL;
+	run.ended_ms = run.started_ms + 20000;
+	run_id_make(name, run.started_ms, run.id);
+	assert_int_equal(journal_put_run(fixture.journal, &run), 0);
+	put_sample(run.id, fixture_sample(run.started_ms + 10000, 10, bytes * 10));
+	put_sample(run.id, fixture_sample(run.started_ms + 20000, 10, bytes * 10));
+}
+
+static void check_lacks(const char *path, const char *part)
+{
+	struct http_reply reply = http_get(fixture.port, path, NULL);
+
+	assert_int_equal(reply.status, 200);
+	if (strstr(reply.body, part))
+		fail_msg("%s has %s:\n%s", path, part, reply.body);
+	http_free(&reply);
+}
+
+static void test_imports_stand_beside_the_drives(void **state)
+{
+	char name[32];
+
+	(void)state;
+	check_lacks("/", "Imported");
+	put_import("other", 0, 5242880);
+	put_import("other", 100, 7340032);
+	check_contains("/", 200, "<h2>Imported</h2>");
+	check_contains("/", 200, "<th scope=\"row\" class=\"nw\">other</th>");
+	check_contains("/", 200, "href=\"run/other-20261130T215140Z\"");
+	check_contains("/", 200, "<td class=\"num\" data-l=\"\">7.00</td>");
+	check_contains("/", 200, "href=\"run/other-20261130T215000Z\"");
+	check_contains("/api/v1/compare", 200, "\"id\":\"" RUN_ID "\"");
+	check_contains("/api/v1/compare", 200, "\"id\":\"other-20261130T215140Z\"");
+	check_contains("/api/v1/compare", 200, "\"left_out\":0}");
+	check_lacks("/api/v1/compare", "other-20261130T215000Z");
+	check_contains("/compare", 200, "<h1>Compare 2 runs</h1>");
+	check_lacks("/compare", "left out");
+	/* More than there is room for: the oldest are left out, and that is said. */
+	for (int i = 0; i < 20; i++) {
+		(void)snprintf(name, sizeof(name), "log%02d", i);
+		put_import(name, 200 + i, 1048576);
+	}
+	check_contains("/compare", 200, "<h1>Compare 12 runs</h1>");
+	check_contains("/compare", 200, "10 more, the oldest, are left out");
+	check_contains("/api/v1/compare", 200, "\"left_out\":10}");
+	check_contains("/api/v1/compare", 200, "\"drive\":\"evo\"");
+	check_contains("/api/v1/compare", 200, "\"drive\":\"log19\"");
+	check_lacks("/api/v1/compare", "\"drive\":\"log08\"");
+	check_contains("/", 200, "2 more imported ones");
+	check_lacks("/", "href=\"run/other-20261130T215140Z\"");
 }
 
 static void test_pages_hold_hostile_names_as_text(void **state)
@@ -487,6 +593,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_run_summary_follows_new_samples, set_up_filled, tear_down),
 		cmocka_unit_test_setup_teardown(test_compare, set_up_filled, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_compare_has_the_summary_of_the_run, set_up_filled, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_imports_stand_beside_the_drives, set_up_filled, tear_down),
 		cmocka_unit_test_setup_teardown(
 			test_pages_hold_hostile_names_as_text, set_up_filled, tear_down),
 		cmocka_unit_test_setup_teardown(test_timeline_from_the_view, set_up_filled, tear_down),

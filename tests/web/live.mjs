@@ -127,7 +127,7 @@ const tests = {
 	},
 
 	async 'the jitter plot has a dot for every sample that counts'() {
-		const counted = async () => figuresOf((await api(`compare?runs=${runs.short},${runs.live}`)).runs[0]).samples;
+		const counted = async () => (await api(`compare?runs=${runs.short},${runs.live}`)).runs[0].plotted_samples;
 		const count = (page, name) => page.locator(`#jitter .p ${name}`)
 			.evaluateAll(paths => paths.map(path => path.getAttribute('d').split('h0').length - 1));
 		let page, samples, dots, zeros;
