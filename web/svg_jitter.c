@@ -237,12 +237,12 @@ static void put_legend(const struct plot *plot, size_t at)
 
 	put_label(plot, "strong", centre, BOTTOM + 18, "middle", column->name);
 	number_print(column->cv * 100, 1, number);
-	put_label(plot, "", centre, BOTTOM + 34, "middle", number);
+	put_label(plot, "", centre, BOTTOM + 34, "middle", number[0] ? number : "?");
 	number_print((double)column->count, 0, number);
 	put_label(plot, "", centre, BOTTOM + 48, "middle", number);
 	number_print(column->stalled_s, column->stalled_s < 10 && column->stalled_s > 0 ? 1 : 0, number);
 	(void)snprintf(label, sizeof(label), "%s s", number);
-	put_label(plot, "", centre, BOTTOM + 62, "middle", label);
+	put_label(plot, "", centre, BOTTOM + 62, "middle", number[0] ? label : "?");
 	if (column->is_host_limited)
 		put_label(plot, "t-off", centre, BOTTOM + 77, "middle", "host-limited");
 }

@@ -107,10 +107,17 @@ static void test_every_sample_is_a_dot_and_zeros_are_red(void **state)
 	assert_non_null(strstr(text_string(&svg), ">99.0<"));
 	assert_non_null(strstr(text_string(&svg), ">p1 20.0<"));
 	assert_non_null(strstr(text_string(&svg), ">12.3<"));
+	assert_non_null(strstr(text_string(&svg), ">30 s<"));
 	assert_non_null(strstr(text_string(&svg), ">2\xe2\x80\xaf"
 						  "000<"));
 	/* Inline it lives under a policy without styles. */
 	assert_null(strstr(text_string(&svg), "style"));
+	text_fini(&svg);
+	/* What a log does not tell. */
+	column.stalled_s = column.cv = NAN;
+	svg_jitter_inline(&column, 1, &svg);
+	assert_int_equal(count(text_string(&svg), ">?<"), 2);
+	assert_null(strstr(text_string(&svg), "> s<"));
 	text_fini(&svg);
 }
 
