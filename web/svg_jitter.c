@@ -241,7 +241,7 @@ static void put_legend(const struct plot *plot, size_t at)
 	number_print((double)column->count, 0, number);
 	put_label(plot, "", centre, BOTTOM + 48, "middle", number);
 	number_print(column->stalled_s, column->stalled_s < 10 && column->stalled_s > 0 ? 1 : 0, number);
-	(void)snprintf(label, sizeof(label), "%s s", number);
+	(void)snprintf(label, sizeof(label), "%s%s", number[0] ? number : "unknown", number[0] ? " s" : "");
 	put_label(plot, "", centre, BOTTOM + 62, "middle", label);
 	if (column->is_host_limited)
 		put_label(plot, "t-off", centre, BOTTOM + 77, "middle", "host-limited");
