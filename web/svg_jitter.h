@@ -23,8 +23,8 @@ struct svg_jitter_column {
 	const double *bytes_per_s; /* all finite */
 	size_t count;
 	double median, p1, cv; /* of these samples, NAN when there are none */
-	double stalled_s;
-	bool is_host_limited; /* every one: grey, and said below */
+	double stalled_s;      /* NAN: not known */
+	bool is_host_limited;  /* every one: grey, and said below */
 };
 
 /* The two svg elements of a chart of the style sheet, to stand in a <div class="chart">. */

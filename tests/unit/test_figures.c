@@ -298,6 +298,36 @@ static void put_health(struct rig *rig, int64_t t_ms, unsigned media_errors)
 	assert_int_equal(journal_put_health(rig->journal, &record), 0);
 }
 
+/* Nobody looks at the host of a drive that is only watched, and few logs tell of one: unknown is not 0. */
+static void test_the_share_of_the_host_is_of_whom_knows_it(void **state)
+{
+	static const struct {
+		enum run_source source;
+		const char *config_json;
+		bool is_known;
+	} row[] = {
+		{ SOURCE_OWN, "{}", true },
+		{ SOURCE_OBSERVE, "{}", false },
+		{ SOURCE_IMPORTED, "{\"format\":\"csv\",\"knows_host_limit\":false}", false },
+		{ SOURCE_IMPORTED, "{\"format\":\"csv\"}", false },
+		{ SOURCE_IMPORTED, "{\"format\":\"drivesoak\",\"knows_host_limit\":true}", true },
+	};
+	struct summary_figures now;
+	struct rig rig;
+
+	(void)state;
+	rig_begin(&rig);
+	put_many(&rig, HOURS(1), 100);
+	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
+		rig.run.source = row[i].source;
+		(void)snprintf(rig.run.config_json, sizeof(rig.run.config_json), "%s", row[i].config_json);
+		assert_int_equal(figures_read(rig.journal, &rig.run, &now), 0);
+		assert_int_equal(!isnan(now.host_limited_pct), row[i].is_known);
+		assert_true(now.gap_pct >= 0);
+	}
+	rig_end(&rig);
+}
+
 /* What came with trouble of the link is not held against the drive. */
 static void test_errors_and_losses_are_traced_to_the_link(void **state)
 {
@@ -374,6 +404,7 @@ int main(void)
 		CASE(test_without_the_rule_the_window_is_the_soak),
 		CASE(test_a_long_even_run_passes_and_a_short_one_has_no_verdict),
 		CASE(test_each_source_has_its_say_in_the_verdict),
+		CASE(test_the_share_of_the_host_is_of_whom_knows_it),
 		CASE(test_errors_and_losses_are_traced_to_the_link),
 		CASE(test_health_that_got_worse_fails_the_run),
 		CASE(test_an_import_has_no_window_and_its_falls_count),
