@@ -101,6 +101,7 @@ static void add_mute(struct call *call, const struct alert *alert, const char *o
 
 static void add_firing(struct call *call, const struct alert *alert)
 {
+	const int64_t held_ms = alerts_held_until_ms(alert);
 	struct text *body = &call->body;
 
 	add_drive(body, alert);
@@ -111,6 +112,12 @@ static void add_firing(struct call *call, const struct alert *alert)
 	add_value(body, "Value", alert->value);
 	add_value(body, "Threshold", alert->threshold);
 	add_words(body, alert);
+	if (held_ms != INT64_MIN && alert->muted_until_ms <= call->now_ms) {
+		text_add(body, "<td>fires too often: held back until ");
+		page_add_time(body, held_ms);
+		text_add(body, "</td></tr>\n");
+		return;
+	}
 	add_mute(call, alert, alert->is_told ? "told" : "not told yet");
 }
 

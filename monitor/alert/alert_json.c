@@ -59,6 +59,7 @@ static void put_firing(struct json *json, const struct alert *alert, int64_t now
 	json_object_open(json);
 	put_episode(json, alert);
 	json_put_bool(json, "told", alert->is_told);
+	json_put_ms_as_s(json, "held_until_s", alerts_held_until_ms(alert));
 	put_muted(json, alert, now_ms);
 	json_object_close(json);
 }

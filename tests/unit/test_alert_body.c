@@ -70,6 +70,7 @@ static void test_alertmanager_webhook(void **state)
 	(void)state;
 	add("evo", ALERT_STALL, ALERT_RESOLVED, EVENT_CRITICAL);
 	message.entries[1].alert.untold = 3;
+	message.entries[1].alert.untold_since_ms = message.t_ms - 720000;
 	message.entries[1].alert.value = NAN;
 	message.entries[1].alert.cause[0] = message.entries[1].alert.evidence[0] = '\0';
 	body_alertmanager(&message, "ops", &context, &out);
@@ -88,8 +89,8 @@ static void test_alertmanager_webhook(void **state)
 		"\"endsAt\":\"0001-01-01T00:00:00Z\",\"generatorURL\":\"http://127.0.0.1:8734/alerts\","
 		"\"fingerprint\":\"a35d056ffb1a7c87\"},{\"status\":\"resolved\",\"labels\":{\"alertname\":"
 		"\"DrivesoakStall\",\"drive\":\"evo\",\"instance\":\"rig7\",\"severity\":\"critical\"},"
-		"\"annotations\":{\"summary\":\"throughput is 41.5 MiB/s, less than half of 200 "
-		"MiB/s\",\"alert\":"
+		"\"annotations\":{\"summary\":\"fired 3 times in 12 min; the last: throughput is 41.5 MiB/s, "
+		"less than half of 200 MiB/s\",\"alert\":"
 		"\"stall\",\"label\":\"Shelf 3\",\"model\":\"EVO 840\",\"serial\":\"S1234\",\"run\":"
 		"\"evo-20251201T080000Z\",\"threshold\":\"100\",\"note\":\"resolved\",\"untold\":\"3\","
 		"\"message_id\":"
@@ -275,6 +276,26 @@ static void test_hostile_strings_in_the_environment(void **state)
 	assert_null(strchr(variable("SMARTD_FULLMESSAGE"), '\x1b'));
 }
 
+static void test_what_was_held_back_is_in_the_words(void **state)
+{
+	struct alert *alert = &message.entries[0].alert;
+
+	(void)state;
+	alert->untold = 6;
+	alert->untold_since_ms = message.t_ms - 720000;
+	(void)strcpy(alert->text, "it is bad");
+	body_subject(&message, &context, &out);
+	assert_string_equal(
+		text_string(&out), "[firing] evo: collapse: fired 7 times in 12 min; now: it is bad");
+	text_fini(&out);
+	body_environment(&message, &context, true, "/dev/x", "root", &out);
+	assert_string_equal(variable("DRIVESOAK_FIRED"), "7");
+	assert_string_equal(variable("DRIVESOAK_TEXT"), "fired 7 times in 12 min; now: it is bad");
+	assert_string_equal(variable("SMARTD_MESSAGE"), "fired 7 times in 12 min; now: it is bad");
+	assert_non_null(
+		strstr(variable("SMARTD_FULLMESSAGE"), "  fired 7 times in 12 min; now: it is bad\n"));
+}
+
 static void test_environment(void **state)
 {
 	(void)state;
@@ -340,6 +361,7 @@ int main(void)
 		CASE(test_ntfy),
 		CASE(test_subject_of_several),
 		CASE(test_hostile_strings_in_json),
+		CASE(test_what_was_held_back_is_in_the_words),
 		CASE(test_environment),
 		CASE(test_hostile_strings_in_the_environment),
 		CASE(test_mail_headers_cannot_be_broken),
