@@ -5,7 +5,7 @@
 
 #include "alert/body.h"
 
-#define BODY_TIME_MAX 32
+#define BODY_TIME_MAX 48
 
 /* "2026-12-01T09:00:00.000Z". @out has BODY_TIME_MAX. */
 void body_time(int64_t ms, char *out);

@@ -261,6 +261,16 @@ static void add_time_variable(struct text *out, const char *name, int64_t ms)
 	add_variable(out, name, number);
 }
 
+/* As smartd prints it: in local time, with the name of the zone. */
+static void smartd_time(int64_t ms, char *out)
+{
+	time_t seconds = (time_t)(ms / 1000);
+	struct tm tm;
+
+	if (!localtime_r(&seconds, &tm) || strftime(out, BODY_TIME_MAX, "%a %b %e %H:%M:%S %Y %Z", &tm) == 0)
+		out[0] = '\0';
+}
+
 static void add_smartd(const struct alert *alert, const char *words, const char *subject, const char *full,
 	const char *device, const char *address, struct text *out)
 {
@@ -268,7 +278,7 @@ static void add_smartd(const struct alert *alert, const char *words, const char 
 	char first[BODY_TIME_MAX], number[16];
 
 	text_addf(&info, "%s, S/N:%s", alert->subject.model, alert->subject.serial);
-	body_time(alert->since_ms, first);
+	smartd_time(alert->since_ms, first);
 	add_variable(out, "SMARTD_MAILER", "");
 	add_variable(out, "SMARTD_DEVICE", device);
 	add_variable(out, "SMARTD_DEVICETYPE", "auto");

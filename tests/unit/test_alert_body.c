@@ -4,7 +4,9 @@
 
 #include <json-c/json.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "alert/body.h"
 #include "alert_fixture.h"
@@ -312,11 +314,22 @@ static void test_environment(void **state)
 	assert_null(memmem(out.bytes, out.length, "SMARTD_", 7));
 	text_fini(&out);
 	message.entries[0].alert.rule = ALERT_TEMPERATURE;
+	assert_int_equal(setenv("TZ", "UTC", 1), 0);
+	tzset();
 	body_environment(&message, &context, true, "/dev/x", "ops@example.org", &out);
 	assert_string_equal(variable("SMARTD_FAILTYPE"), "Temperature");
 	assert_string_equal(variable("SMARTD_DEVICE"), "/dev/x");
 	assert_string_equal(variable("SMARTD_ADDRESS"), "ops@example.org");
 	assert_string_equal(variable("SMARTD_TFIRSTEPOCH"), "1764579600");
+	assert_string_equal(variable("SMARTD_TFIRST"), "Mon Dec  1 09:00:00 2025 UTC");
+	text_fini(&out);
+	assert_int_equal(setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1), 0);
+	tzset();
+	body_environment(&message, &context, true, "/dev/x", "ops@example.org", &out);
+	assert_string_equal(variable("SMARTD_TFIRST"), "Mon Dec  1 10:00:00 2025 CET");
+	assert_string_equal(variable("SMARTD_TFIRSTEPOCH"), "1764579600");
+	assert_int_equal(setenv("TZ", "UTC", 1), 0);
+	tzset();
 }
 
 /* Lines of the header, each with CR LF, up to the empty one. */
