@@ -135,13 +135,17 @@ static bool hand_over(struct soak *soak)
 	return !watch->is_held;
 }
 
-static void collect_changed(struct alert_watch *watch)
+static void collect_changed(struct soak *soak)
 {
+	struct alert_watch *watch = soak->alert;
 	const struct alert *alert;
 
 	watch->changed_count = 0;
-	while (watch->changed_count < CHANGED_MAX && (alert = alerts_next_changed(watch->alerts)) != NULL)
+	while (watch->changed_count < CHANGED_MAX && (alert = alerts_next_changed(watch->alerts)) != NULL) {
 		watch->changed[watch->changed_count++] = *alert;
+		if (soak->options.alert_board)
+			alert_board_put_past(soak->options.alert_board, alert);
+	}
 }
 
 /* First what changed before the message, then the message together with what it changed: those go into one
@@ -154,10 +158,10 @@ static bool hand_over_all(struct soak *soak, int64_t now_ms)
 		return false;
 	do {
 		watch->has_message = false;
-		collect_changed(watch);
+		collect_changed(soak);
 		if (watch->changed_count == 0) {
 			watch->has_message = alerts_next(watch->alerts, now_ms, &watch->message);
-			collect_changed(watch);
+			collect_changed(soak);
 		}
 		if (watch->changed_count == 0)
 			return true;
@@ -262,14 +266,25 @@ static int recall(const struct alert *alert, void *arg)
 	return 0;
 }
 
+static int recall_past(const struct alert *alert, void *arg)
+{
+	alert_board_put_past(arg, alert);
+	return 0;
+}
+
 /* Without it alerts that still fire are told again, and ends of others are not: no reason not to start. */
 static void recall_all(struct soak *soak)
 {
 	struct event_record event = {
 		.t_ms = clock_wall_ms(), .until_ms = INT64_MIN, .kind = "error", .severity = EVENT_CRITICAL
 	};
-	int rc = delivery_each_last(soak->options.delivery, recall, soak);
+	int rc = delivery_each_last(soak->options.delivery, recall, soak), past_rc;
 
+	past_rc = soak->options.alert_board ? delivery_each_episode(soak->options.delivery, BOARD_PAST_MAX,
+						      recall_past, soak->options.alert_board)
+					    : 0;
+	if (past_rc < 0)
+		alert_board_put_past_error(soak->options.alert_board, strerror(-past_rc));
 	if (rc >= 0)
 		return;
 	(void)snprintf(event.text, sizeof(event.text),

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alert/alert_json.h"
 #include "alert/outbox.h"
 #include "alert_fixture.h"
 #include "base/text.h"
@@ -149,6 +150,39 @@ static void test_page_holds_hostile_text_as_text(void **state)
 	check_contains("/", 200, "href=\"alerts\"");
 }
 
+/* Without the file: the control socket's answer. */
+static void test_the_board_has_the_last_of_the_history(void **state)
+{
+	struct alert past = alert_fixture("evo", ALERT_STALL), got;
+	struct text out = TEXT_INIT;
+	const char *last;
+
+	(void)state;
+	for (int i = 0; i < BOARD_PAST_MAX + 5; i++) {
+		past.since_ms = T0 + i;
+		alert_board_put_past(fixture.alert_board, &past);
+	}
+	past.since_ms = T0; /* older than all of them */
+	alert_board_put_past(fixture.alert_board, &past);
+	past.since_ms = INT64_MIN; /* a mute of what never fired */
+	alert_board_put_past(fixture.alert_board, &past);
+	past.since_ms = T0 + 20;
+	past.until_ms = T0 + 99000;
+	alert_board_put_past(fixture.alert_board, &past);
+	for (size_t i = 0; i < BOARD_PAST_MAX; i++) {
+		assert_true(alert_board_get_past(fixture.alert_board, i, &got));
+		assert_true(got.since_ms == T0 + BOARD_PAST_MAX + 4 - (int64_t)i);
+		assert_true((got.until_ms == T0 + 99000) == (got.since_ms == T0 + 20));
+	}
+	assert_false(alert_board_get_past(fixture.alert_board, BOARD_PAST_MAX, &got));
+	alert_board_put_past_error(fixture.alert_board, "Input/output error");
+	alert_json(fixture.alert_board, NULL, 0, T0, &out);
+	assert_non_null(strstr(text_string(&out), "\"history\":[{\"alert\":\"stall\",\"drive\":\"evo\""));
+	last = strstr(text_string(&out), "\"history_error\":\"Input/output error\"");
+	assert_non_null(last);
+	text_fini(&out);
+}
+
 static void test_a_bad_limit_and_a_damaged_file_are_told(void **state)
 {
 	char path[512];
@@ -177,6 +211,7 @@ int main(void)
 		CASE(test_nothing_yet),
 		CASE(test_interface),
 		CASE(test_page_holds_hostile_text_as_text),
+		CASE(test_the_board_has_the_last_of_the_history),
 		CASE(test_a_bad_limit_and_a_damaged_file_are_told),
 	};
 
