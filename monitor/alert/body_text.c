@@ -110,10 +110,12 @@ static void add_line(struct text *out, const char *name, const char *value)
 	text_add(out, "\n");
 }
 
-static void add_number(struct text *out, const char *name, double value)
+static void add_number(struct text *out, const char *name, const struct alert *alert, double value)
 {
-	if (!isnan(value))
-		text_addf(out, "  %s: %.15g\n", name, value);
+	char number[UNITS_TEXT_MAX];
+
+	alert_rule_print_value(alert->rule, value, number);
+	add_line(out, name, number);
 }
 
 static void add_entry(
@@ -136,8 +138,8 @@ static void add_entry(
 		body_time(alert->until_ms, until);
 		add_line(out, "until", until);
 	}
-	add_number(out, "value", alert->value);
-	add_number(out, "threshold", alert->threshold);
+	add_number(out, "value", alert, alert->value);
+	add_number(out, "threshold", alert, alert->threshold);
 	add_line(out, "cause", alert->cause);
 	add_line(out, "evidence", alert->evidence);
 	add_line(out, "label", alert->subject.label);

@@ -10,6 +10,7 @@
 
 #include "alert/body.h"
 #include "alert_fixture.h"
+#include "base/units.h"
 
 static const struct body_context context = { .host = "rig7", .page_url = "http://127.0.0.1:8734/alerts" };
 static struct alert_message message;
@@ -169,14 +170,15 @@ static void test_slack(void **state)
 	(void)state;
 	(void)strcpy(message.entries[0].alert.text, "<!channel> a & b");
 	body_slack(&message, &context, &out);
-	check_json("{\"text\":\"[firing] evo: collapse: &lt;!channel&gt; a &amp; b\\ndrivesoak on "
-		   "rig7\\n\\nfiring: "
-		   "evo, collapse (critical)\\n  &lt;!channel&gt; a &amp; b\\n  since: "
-		   "2025-12-01T09:00:00.000Z\\n  value: 41.5\\n  threshold: 100\\n  cause: thermal\\n  "
-		   "evidence: "
-		   "70 C\\n  label: Shelf 3\\n  model: EVO 840\\n  serial: S1234\\n  run: "
-		   "evo-20251201T080000Z\\n\\nhttp://127.0.0.1:8734/alerts\\nmessage "
-		   "0123456789abcdef0123456789abcdef\\n\"}");
+	check_json(
+		"{\"text\":\"[firing] evo: collapse: &lt;!channel&gt; a &amp; b\\ndrivesoak on "
+		"rig7\\n\\nfiring: "
+		"evo, collapse (critical)\\n  &lt;!channel&gt; a &amp; b\\n  since: "
+		"2025-12-01T09:00:00.000Z\\n  value: 41.5 B/s\\n  threshold: 100 B/s\\n  cause: thermal\\n  "
+		"evidence: "
+		"70 C\\n  label: Shelf 3\\n  model: EVO 840\\n  serial: S1234\\n  run: "
+		"evo-20251201T080000Z\\n\\nhttp://127.0.0.1:8734/alerts\\nmessage "
+		"0123456789abcdef0123456789abcdef\\n\"}");
 }
 
 static void check_member(struct json_object *object, const char *key, const char *expected)
@@ -298,6 +300,39 @@ static void test_what_was_held_back_is_in_the_words(void **state)
 		strstr(variable("SMARTD_FULLMESSAGE"), "  fired 7 times in 12 min; now: it is bad\n"));
 }
 
+static void test_values_have_their_unit(void **state)
+{
+	static const struct {
+		enum alert_rule rule;
+		double value;
+		const char *text;
+	} rows[] = {
+		{ ALERT_COLLAPSE, 4177570, "3.98 MiB/s" },
+		{ ALERT_DEGRADED, 2297090, "2.19 MiB/s" },
+		{ ALERT_STALL, 32.6388, "32.6 s" },
+		{ ALERT_STALL, 86400, "86400 s" },
+		{ ALERT_IO_ERRORS, 0, "0" },
+		{ ALERT_MEDIA_ERRORS, 1234567, "1234567" },
+		{ ALERT_CRITICAL_WARNING, 4, "0x04" },
+		{ ALERT_SPARE, 9, "9 %" },
+		{ ALERT_TEMPERATURE, 71,
+			"71 \xc2\xb0"
+			"C" },
+		{ ALERT_JOURNAL, 10, "10 s" },
+		{ ALERT_COLLAPSE, NAN, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char text[UNITS_TEXT_MAX];
+
+		alert_rule_print_value(rows[i].rule, rows[i].value, text);
+		assert_string_equal(text, rows[i].text);
+	}
+	assert_string_equal(alert_rule_unknown(ALERT_DEGRADED), "not known yet");
+	assert_string_equal(alert_rule_unknown(ALERT_SAW_TOOTH), "no figure");
+}
+
 static void test_environment(void **state)
 {
 	(void)state;
@@ -375,6 +410,7 @@ int main(void)
 		CASE(test_subject_of_several),
 		CASE(test_hostile_strings_in_json),
 		CASE(test_what_was_held_back_is_in_the_words),
+		CASE(test_values_have_their_unit),
 		CASE(test_environment),
 		CASE(test_hostile_strings_in_the_environment),
 		CASE(test_mail_headers_cannot_be_broken),

@@ -146,6 +146,11 @@ static void test_page_holds_hostile_text_as_text(void **state)
 	check_contains("/alerts", 200, "fell &quot;hard&quot; &lt;b&gt;");
 	check_contains("/alerts", 200, "HTTP 500: &lt;oops&gt;");
 	check_contains("/alerts", 200, "10 %");
+	check_contains("/alerts", 200,
+		"data-l=\"Threshold\">70 \xc2\xb0"
+		"C</td>");
+	check_contains("/alerts", 200, "data-l=\"Value\">41.5 B/s</td>");
+	check_contains("/alerts", 200, "not known yet");
 	check_contains("/alerts", 200, "<a href=\"drive/pro\">pro</a></th><td class=\"nw\">stall</td>");
 	check_contains("/", 200, "href=\"alerts\"");
 }
