@@ -256,6 +256,7 @@ static void words_take(struct slot *slot, const struct alert_reading *reading)
 		slot->is_changed = true;
 	alert->severity = reading->severity;
 	text_copy(alert->run, sizeof(alert->run), reading->run);
+	alert->is_length_told = reading->is_length_told;
 	text_copy(alert->text, sizeof(alert->text), reading->text);
 	text_copy(alert->cause, sizeof(alert->cause), reading->cause);
 	text_copy(alert->evidence, sizeof(alert->evidence), reading->evidence);
@@ -265,7 +266,7 @@ void alerts_set(struct alerts *alerts, size_t drive, const struct alert_reading 
 {
 	struct slot *slot = slot_at(alerts, drive, reading->rule);
 	struct alert *alert = &slot->alert;
-	bool bad;
+	bool bad, is_last_word;
 
 	if (is_unknown(reading))
 		return;
@@ -275,11 +276,12 @@ void alerts_set(struct alerts *alerts, size_t drive, const struct alert_reading 
 	alert->margin_pct = margin_pct(alert, reading->sense);
 	alert->subject = reading->subject;
 	bad = is_bad(alert, reading);
+	is_last_word = !bad && alert->is_firing && reading->is_last_word;
 	if (bad && !alert->is_firing)
 		begin(slot, now_ms);
 	else if (!bad && alert->is_firing)
 		end(slot, now_ms);
-	if (bad)
+	if (bad || is_last_word)
 		words_take(slot, reading);
 }
 
@@ -291,6 +293,7 @@ void alerts_end(struct alerts *alerts, size_t drive, enum alert_rule rule, const
 	if (!slot->alert.is_firing)
 		return;
 	text_copy(slot->alert.text, sizeof(slot->alert.text), text);
+	slot->alert.is_length_told = false;
 	end(slot, now_ms);
 }
 

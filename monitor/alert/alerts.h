@@ -51,6 +51,8 @@ struct alert_reading {
 	struct alert_subject subject;
 	char text[EVENT_TEXT_MAX]; /* a sentence with the numbers */
 	char cause[32], evidence[EVENT_TEXT_MAX];
+	bool is_last_word; /* where it is good: the text is what is to be said of the alert that this ends */
+	bool is_length_told; /* it says how long that was */
 };
 
 /* One rule of one drive, as it stands or as it was; also what is stored. INT64_MIN is a time that has not come. */
@@ -65,6 +67,7 @@ struct alert {
 	double value, threshold;    /* as last known */
 	double margin_pct;	    /* how far the value is from firing, of the threshold; NAN */
 	char text[EVENT_TEXT_MAX], cause[32], evidence[EVENT_TEXT_MAX];
+	bool is_length_told; /* of one that is over, by its text; not stored */
 	int64_t muted_until_ms;
 
 	/* What was told. */
