@@ -54,6 +54,11 @@ void drive_alert(struct drive *drive, const struct alert_reading *reading)
 	alerts_set(drive->soak->alert->alerts, drive->index, &complete, drive_now_ms(drive));
 }
 
+const struct alert *drive_get_alert(const struct drive *drive, enum alert_rule rule)
+{
+	return alerts_get(drive->soak->alert->alerts, drive->index, rule);
+}
+
 void drive_end_alert(struct drive *drive, enum alert_rule rule, const char *text)
 {
 	alerts_end(drive->soak->alert->alerts, drive->index, rule, text, drive_now_ms(drive));
@@ -84,7 +89,8 @@ static void service_feed(struct soak *soak)
 		watch->waiting_ns = now_ns;
 	reading.is_decided = true;
 	reading.is_bad = watch->waiting_ns && now_ns - watch->waiting_ns >= WAITING_NS;
-	reading.value = (double)stats.queued;
+	reading.value = watch->waiting_ns ? (double)(now_ns - watch->waiting_ns) / (double)NS_PER_S : 0;
+	reading.threshold = (double)WAITING_NS / (double)NS_PER_S;
 	(void)snprintf(reading.text, sizeof(reading.text),
 		"%llu records can't be stored and are kept in memory: %.300s",
 		(unsigned long long)stats.queued, stats.last_error);
@@ -113,6 +119,9 @@ static void note_turn(struct soak *soak, const struct alert *alert, int64_t turn
 	if (alert->is_firing) {
 		(void)snprintf(
 			event.text, sizeof(event.text), "%s: %s", alert_rule_name(alert->rule), alert->text);
+	} else if (alert->is_length_told) {
+		(void)snprintf(event.text, sizeof(event.text), "%s is over: %s", alert_rule_name(alert->rule),
+			alert->text);
 	} else {
 		units_print_duration_rounded(
 			(double)(alert->until_ms - alert->since_ms) * (double)NS_PER_MS, length);
@@ -135,13 +144,17 @@ static bool hand_over(struct soak *soak)
 	return !watch->is_held;
 }
 
-static void collect_changed(struct alert_watch *watch)
+static void collect_changed(struct soak *soak)
 {
+	struct alert_watch *watch = soak->alert;
 	const struct alert *alert;
 
 	watch->changed_count = 0;
-	while (watch->changed_count < CHANGED_MAX && (alert = alerts_next_changed(watch->alerts)) != NULL)
+	while (watch->changed_count < CHANGED_MAX && (alert = alerts_next_changed(watch->alerts)) != NULL) {
 		watch->changed[watch->changed_count++] = *alert;
+		if (soak->options.alert_board)
+			alert_board_put_past(soak->options.alert_board, alert);
+	}
 }
 
 /* First what changed before the message, then the message together with what it changed: those go into one
@@ -154,10 +167,10 @@ static bool hand_over_all(struct soak *soak, int64_t now_ms)
 		return false;
 	do {
 		watch->has_message = false;
-		collect_changed(watch);
+		collect_changed(soak);
 		if (watch->changed_count == 0) {
 			watch->has_message = alerts_next(watch->alerts, now_ms, &watch->message);
-			collect_changed(watch);
+			collect_changed(soak);
 		}
 		if (watch->changed_count == 0)
 			return true;
@@ -257,8 +270,16 @@ static int recall(const struct alert *alert, void *arg)
 	/* The errors that it tells are not seen again: it goes on for its time. */
 	for (size_t i = 0; i < soak->drive_count; i++)
 		if (alert->is_firing && alert->rule == ALERT_IO_ERRORS &&
-			strcmp(soak->drives[i].config->name, alert->drive) == 0)
+			strcmp(soak->drives[i].config->name, alert->drive) == 0) {
 			soak->drives[i].errors_seen_ns = clock_mono_ns();
+			soak->drives[i].errors_before = UINT64_MAX;
+		}
+	return 0;
+}
+
+static int recall_past(const struct alert *alert, void *arg)
+{
+	alert_board_put_past(arg, alert);
 	return 0;
 }
 
@@ -268,8 +289,13 @@ static void recall_all(struct soak *soak)
 	struct event_record event = {
 		.t_ms = clock_wall_ms(), .until_ms = INT64_MIN, .kind = "error", .severity = EVENT_CRITICAL
 	};
-	int rc = delivery_each_last(soak->options.delivery, recall, soak);
+	int rc = delivery_each_last(soak->options.delivery, recall, soak), past_rc;
 
+	past_rc = soak->options.alert_board ? delivery_each_episode(soak->options.delivery, BOARD_PAST_MAX,
+						      recall_past, soak->options.alert_board)
+					    : 0;
+	if (past_rc < 0)
+		alert_board_put_past_error(soak->options.alert_board, strerror(-past_rc));
 	if (rc >= 0)
 		return;
 	(void)snprintf(event.text, sizeof(event.text),

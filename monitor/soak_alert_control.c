@@ -17,7 +17,7 @@
 
 static void answer_alerts(struct soak *soak, struct control_answer *answer)
 {
-	/* The history is on the disk, which the loop does not wait for. */
+	/* All of the history is on the disk, which the loop does not wait for; the board has the last of it. */
 	alert_json(
 		soak->options.alert_board, NULL, 0, tick_now_ms(&soak->tick, clock_boot_ns()), &answer->text);
 }

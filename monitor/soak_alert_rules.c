@@ -35,20 +35,6 @@ static double rate_of(const struct drive *drive)
 	return (double)(sample->write_bytes + sample->read_bytes) * 1e9 / (double)sample->elapsed_ns;
 }
 
-/* What is said of a rule of throughput when all is well. */
-static void print_rate(double rate, double baseline, char *text, size_t size)
-{
-	char is[UNITS_TEXT_MAX], was[UNITS_TEXT_MAX];
-
-	text[0] = '\0';
-	if (!isfinite(rate))
-		return;
-	units_print_rate_rounded(rate, is);
-	units_print_rate_rounded(baseline, was);
-	(void)snprintf(text, size, baseline > 0 ? "%s, %.0f %% of the baseline of %s" : "%s", is,
-		rate / baseline * 100, was);
-}
-
 static void put_finding(
 	struct drive *drive, const struct collapse_finding *finding, struct alert_reading *reading)
 {
@@ -57,24 +43,66 @@ static void put_finding(
 		sizeof(reading->evidence));
 }
 
+/* The event of the finding has the same words, and its length is the only one that is told. */
+static void put_ended(
+	struct drive *drive, enum alert_rule rule, enum collapse_kind kind, struct alert_reading *reading)
+{
+	const struct collapse_turn *ended = drive_ended_finding(drive, kind);
+	char words[EVENT_TEXT_MAX];
+
+	if (!ended || !drive_get_alert(drive, rule)->is_firing)
+		return;
+	put_finding(drive, &ended->finding, reading);
+	if (ended->change == COLLAPSE_ABSORBED || ended->finding.kind != kind) {
+		text_copy(words, sizeof(words), reading->text);
+		(void)snprintf(reading->text, sizeof(reading->text), "it is %s: %.400s",
+			ended->change == COLLAPSE_ABSORBED ? "part of a saw-tooth"
+							   : collapse_kind_name(ended->finding.kind),
+			words);
+	}
+	reading->is_last_word = reading->is_length_told = true;
+}
+
 /* Decided by the run's samples, with their own hysteresis. */
-static void feed_finding(
-	struct drive *drive, enum alert_rule rule, enum collapse_kind kind, enum event_severity severity)
+static void feed_finding(struct drive *drive, enum collapse_kind kind, struct alert_reading *reading)
 {
 	const struct collapse_finding *finding = drive_open_finding(drive, kind);
-	const double baseline = drive->judge.collapse ? collapse_baseline(drive->judge.collapse) : NAN;
-	struct alert_reading reading = alert_reading_of(rule, ALERT_BELOW, severity);
 
-	reading.is_decided = true;
-	reading.is_unknown = !drive->is_sampling || !drive->judge.collapse;
-	reading.is_bad = finding != NULL;
+	reading->is_decided = true;
+	reading->is_unknown = !drive->is_sampling || !drive->judge.collapse;
+	reading->is_bad = finding != NULL;
+	if (finding)
+		put_finding(drive, finding, reading);
+	else
+		put_ended(drive, reading->rule, kind, reading);
+	drive_alert(drive, reading);
+}
+
+static void feed_collapse(struct drive *drive)
+{
+	const double baseline = drive->judge.collapse ? collapse_baseline(drive->judge.collapse) : NAN;
+	struct alert_reading reading = alert_reading_of(ALERT_COLLAPSE, ALERT_BELOW, EVENT_CRITICAL);
+
 	reading.value = rate_of(drive);
 	reading.threshold = baseline * drive->soak->options.config->alerts.collapse_below_pct / 100;
-	if (finding)
-		put_finding(drive, finding, &reading);
-	else
-		print_rate(reading.value, baseline, reading.text, sizeof(reading.text));
-	drive_alert(drive, &reading);
+	feed_finding(drive, COLLAPSE_FALL, &reading);
+}
+
+/* Decided by how alike the falls and the times between them are: no single figure says how far it is. */
+static void feed_sawtooth(struct drive *drive)
+{
+	struct alert_reading reading = alert_reading_of(ALERT_SAW_TOOTH, ALERT_BELOW, EVENT_WARNING);
+
+	feed_finding(drive, COLLAPSE_PERIODIC, &reading);
+}
+
+static void feed_degraded(struct drive *drive)
+{
+	struct alert_reading reading = alert_reading_of(ALERT_DEGRADED, ALERT_BELOW, EVENT_WARNING);
+
+	if (drive->judge.collapse)
+		collapse_get_decline(drive->judge.collapse, &reading.value, &reading.threshold);
+	feed_finding(drive, COLLAPSE_DEGRADED, &reading);
 }
 
 /* A finding of the soak that is still open when it is over will not be closed by samples any more. */
@@ -97,9 +125,25 @@ static void end_rules(struct drive *drive, const enum alert_rule *rules, size_t 
 
 static void feed_throughput(struct drive *drive)
 {
-	feed_finding(drive, ALERT_COLLAPSE, COLLAPSE_FALL, EVENT_CRITICAL);
-	feed_finding(drive, ALERT_SAW_TOOTH, COLLAPSE_PERIODIC, EVENT_WARNING);
-	feed_finding(drive, ALERT_DEGRADED, COLLAPSE_DEGRADED, EVENT_WARNING);
+	feed_collapse(drive);
+	feed_sawtooth(drive);
+	feed_degraded(drive);
+}
+
+/* Of one without a finding the tag told how long it was so far. */
+static void put_stall_over(struct drive *drive, struct alert_reading *reading)
+{
+	const struct alert *alert = drive_get_alert(drive, ALERT_STALL);
+	const struct collapse_turn *ended = drive_ended_finding(drive, COLLAPSE_STALL);
+
+	if (ended && ended->finding.to_ms > alert->since_ms) {
+		put_ended(drive, ALERT_STALL, COLLAPSE_STALL, reading);
+		return;
+	}
+	text_copy(reading->text, sizeof(reading->text), "requests complete again");
+	text_copy(reading->cause, sizeof(reading->cause), alert->cause);
+	text_copy(reading->evidence, sizeof(reading->evidence), alert->evidence);
+	reading->is_last_word = true;
 }
 
 static void feed_stall(struct drive *drive)
@@ -113,11 +157,14 @@ static void feed_stall(struct drive *drive)
 	reading.is_unknown = !drive->is_sampling;
 	/* The fill can stall too; in the soak it is over when throughput is back. */
 	reading.is_bad = drive->status == RUN_STALLED || finding;
-	reading.value = (double)drive->sample.stall_ns / (double)NS_PER_S;
+	if (drive->sample.stall_ns != SAMPLE_UNKNOWN)
+		reading.value = (double)drive->sample.stall_ns / (double)NS_PER_S;
 	reading.threshold = (double)drive->soak->options.config->alerts.stall_after_ns / (double)NS_PER_S;
 	text_copy(reading.text, sizeof(reading.text), drive->tag);
 	if (finding)
 		put_finding(drive, finding, &reading);
+	else if (!reading.is_bad)
+		put_stall_over(drive, &reading);
 	drive_alert(drive, &reading);
 }
 
@@ -149,12 +196,24 @@ static void feed_errors(struct drive *drive)
 	const uint64_t errors = drive->base_errors + sampler_get_sums(drive->sampler).errors,
 		       now_ns = clock_mono_ns();
 
-	if (drive->sample.errors && drive->sample.errors != SAMPLE_UNKNOWN)
+	bool are_fresh = drive->errors_seen_ns && now_ns - drive->errors_seen_ns < ERRORS_NS;
+
+	if (drive->sample.errors && drive->sample.errors != SAMPLE_UNKNOWN) {
+		if (!are_fresh)
+			drive->errors_before = errors > drive->sample.errors ? errors - drive->sample.errors
+									     : 0;
 		drive->errors_seen_ns = now_ns;
+		are_fresh = true;
+	}
 	reading.is_decided = true;
 	reading.is_unknown = !drive->is_sampling;
-	reading.is_bad = drive->errors_seen_ns && now_ns - drive->errors_seen_ns < ERRORS_NS;
-	reading.value = (double)errors;
+	reading.is_bad = are_fresh;
+	/* Those that it fires for; one is enough. */
+	reading.threshold = 1;
+	if (!are_fresh)
+		reading.value = 0;
+	else if (drive->errors_before != UINT64_MAX)
+		reading.value = (double)(errors - drive->errors_before);
 	(void)snprintf(reading.text, sizeof(reading.text), "%llu I/O errors in this run; the last: %s",
 		(unsigned long long)errors,
 		drive->last_error ? drive_error_text(drive, drive->last_error)
@@ -169,7 +228,7 @@ static double health_value(const struct health_watch *health, enum reading_field
 
 static void feed_warning(struct drive *drive)
 {
-	struct alert_reading reading = alert_reading_of(ALERT_CRITICAL_WARNING, ALERT_ABOVE, EVENT_CRITICAL);
+	struct alert_reading reading = alert_reading_of(ALERT_CRITICAL_WARNING, ALERT_GROWS, EVENT_CRITICAL);
 	const struct health_watch *health = &drive->health;
 
 	reading.is_decided = true;
@@ -180,6 +239,7 @@ static void feed_warning(struct drive *drive)
 
 		reading.is_bad = bits != 0;
 		reading.value = (double)bits;
+		reading.threshold = 0; /* any bit more */
 		drive_warning_words(bits, reading.text, sizeof(reading.text));
 	}
 	drive_alert(drive, &reading);

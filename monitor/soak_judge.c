@@ -77,8 +77,11 @@ static void open_note(struct judge_watch *watch, const struct collapse_turn *tur
 	const bool is_open = turn->change != COLLAPSE_ABSORBED && turn->finding.to_ms == COLLAPSE_OPEN;
 
 	for (int kind = 0; kind < COLLAPSE_KIND_COUNT; kind++)
-		if (watch->is_open[kind] && watch->open[kind].id == turn->finding.id)
+		if (watch->is_open[kind] && watch->open[kind].id == turn->finding.id) {
 			watch->is_open[kind] = false;
+			watch->has_ended[kind] = true;
+			watch->ended[kind] = *turn;
+		}
 	if (!is_open)
 		return;
 	watch->is_open[turn->finding.kind] = true;
@@ -92,6 +95,11 @@ static void open_update(struct judge_watch *watch)
 	if (collapse_current(watch->collapse, &now) && watch->is_open[now.kind] &&
 		watch->open[now.kind].id == now.id)
 		watch->open[now.kind] = now;
+}
+
+const struct collapse_turn *drive_ended_finding(const struct drive *drive, enum collapse_kind kind)
+{
+	return drive->judge.has_ended[kind] ? &drive->judge.ended[kind] : NULL;
 }
 
 const struct collapse_finding *drive_open_finding(const struct drive *drive, enum collapse_kind kind)

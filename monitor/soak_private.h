@@ -97,6 +97,8 @@ struct judge_watch {
 	int64_t told_ms; /* when the finding that lasts was last stored; 0: never */
 	bool is_open[COLLAPSE_KIND_COUNT];
 	struct collapse_finding open[COLLAPSE_KIND_COUNT]; /* with the numbers so far */
+	bool has_ended[COLLAPSE_KIND_COUNT];
+	struct collapse_turn ended[COLLAPSE_KIND_COUNT]; /* how the last of the kind ended */
 	char finding[24],
 		words[STATUS_TEXT_MAX]; /* of what lowers throughput now: its kind, and a sentence; "" */
 };
@@ -188,7 +190,9 @@ struct drive {
 	int last_error; /* positive errno of the last failed request since the start; 0: none */
 	struct log_complaint error_complaint;
 	uint64_t errors_seen_ns; /* when I/O errors were seen last; 0: never */
-	uint64_t moving_ns; /* when it last gave a sample with requests, or need not; 0: not looked yet */
+	uint64_t
+		errors_before; /* as many there were before those that are an alert now; UINT64_MAX: not known */
+	uint64_t moving_ns;    /* when it last gave a sample with requests, or need not; 0: not looked yet */
 	struct {
 		bool is_due; /* compare the disks' own counters with ours at the next full interval */
 		uint64_t disk_bytes, own_bytes;
@@ -251,6 +255,8 @@ void drive_recall_judge(struct drive *drive, struct journal *journal);
 void drive_end_judge(struct drive *drive);
 void drive_forget_judge(struct drive *drive);
 /* The one of this kind that is not over; NULL: none. */
+/* How the last of the kind that is no longer open ended; NULL: there was none. */
+const struct collapse_turn *drive_ended_finding(const struct drive *drive, enum collapse_kind kind);
 const struct collapse_finding *drive_open_finding(const struct drive *drive, enum collapse_kind kind);
 /* A sentence with its numbers so far. */
 void drive_finding_words(
@@ -274,6 +280,7 @@ void drive_put_alerts(const struct drive *drive, struct drive_status *status);
 /* One rule of a drive, or (ALERT_RULE_COUNT) all, until then. False: done, but not handed on to be stored yet. */
 bool soak_mute(struct soak *soak, size_t drive, enum alert_rule rule, int64_t until_ms);
 /* The rule no longer applies to it. */
+const struct alert *drive_get_alert(const struct drive *drive, enum alert_rule rule);
 void drive_end_alert(struct drive *drive, enum alert_rule rule, const char *text);
 /* soak_alert_rules.c: what all rules say of it. */
 void drive_feed_alerts(struct drive *drive);

@@ -44,14 +44,12 @@ static void add_drive(struct text *body, const struct alert *alert)
 	text_addf(body, "</th><td class=\"nw\">%s</td>", alert_rule_name(alert->rule));
 }
 
-/* @value with as few digits as tell it. */
-static void add_value(struct text *body, const char *label, double value)
+static void add_value(struct text *body, const char *label, enum alert_rule rule, double value)
 {
-	char number[NUMBER_MAX] = "";
+	char number[UNITS_TEXT_MAX];
 
-	if (!isnan(value))
-		(void)snprintf(number, sizeof(number), "%.6g", value);
-	page_add_cell(body, label, number, "none");
+	alert_rule_print_value(rule, value, number);
+	page_add_cell(body, label, number, alert_rule_unknown(rule));
 }
 
 static void add_severity(struct text *body, enum event_severity severity)
@@ -101,6 +99,7 @@ static void add_mute(struct call *call, const struct alert *alert, const char *o
 
 static void add_firing(struct call *call, const struct alert *alert)
 {
+	const int64_t held_ms = alerts_held_until_ms(alert);
 	struct text *body = &call->body;
 
 	add_drive(body, alert);
@@ -108,9 +107,15 @@ static void add_firing(struct call *call, const struct alert *alert)
 	text_add(body, "<td>");
 	page_add_time(body, alert->since_ms);
 	text_add(body, "</td>");
-	add_value(body, "Value", alert->value);
-	add_value(body, "Threshold", alert->threshold);
+	add_value(body, "Value", alert->rule, alert->value);
+	add_value(body, "Threshold", alert->rule, alert->threshold);
 	add_words(body, alert);
+	if (held_ms != INT64_MIN && alert->muted_until_ms <= call->now_ms) {
+		text_add(body, "<td>fires too often: held back until ");
+		page_add_time(body, held_ms);
+		text_add(body, "</td></tr>\n");
+		return;
+	}
 	add_mute(call, alert, alert->is_told ? "told" : "not told yet");
 }
 
@@ -120,11 +125,12 @@ static void add_rule(struct call *call, const struct alert *alert)
 	char number[NUMBER_MAX] = "";
 
 	add_drive(body, alert);
-	add_value(body, "Value", alert->value);
-	add_value(body, "Threshold", alert->threshold);
+	add_value(body, "Value", alert->rule, alert->value);
+	add_value(body, "Threshold", alert->rule, alert->threshold);
 	if (!isnan(alert->margin_pct))
 		(void)snprintf(number, sizeof(number), "%.0f %%", alert->margin_pct);
-	page_add_cell(body, "From firing", number, "no figure");
+	page_add_cell(body, "From firing", number,
+		isnan(alert->value) ? alert_rule_unknown(alert->rule) : "no figure");
 	text_addf(body, "<td>%s</td>", alert->is_firing ? "fires" : "quiet");
 	add_mute(call, alert, "no");
 }

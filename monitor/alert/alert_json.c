@@ -59,6 +59,7 @@ static void put_firing(struct json *json, const struct alert *alert, int64_t now
 	json_object_open(json);
 	put_episode(json, alert);
 	json_put_bool(json, "told", alert->is_told);
+	json_put_ms_as_s(json, "held_until_s", alerts_held_until_ms(alert));
 	put_muted(json, alert, now_ms);
 	json_object_close(json);
 }
@@ -86,13 +87,32 @@ static int put_past(const struct alert *alert, void *arg)
 	return 0;
 }
 
+static void put_last(struct alert_board *board, struct json *json)
+{
+	char why[BOARD_RESULT_MAX];
+	struct alert alert;
+
+	alert_board_get_past_error(board, why);
+	if (why[0] && !alert_board_get_past(board, 0, &alert)) {
+		json_put_string(json, "history", NULL);
+	} else {
+		json_key(json, "history");
+		json_array_open(json);
+		for (size_t i = 0; alert_board_get_past(board, i, &alert); i++)
+			(void)put_past(&alert, json);
+		json_array_close(json);
+	}
+	if (why[0])
+		json_put_string(json, "history_error", why);
+}
+
 static void put_history(const char *path, size_t limit, struct json *json)
 {
 	char why[OUTBOX_WHY_MAX] = "";
 	struct outbox *outbox = NULL;
 	int rc = 0;
 
-	if (path && access(path, F_OK) == 0)
+	if (access(path, F_OK) == 0)
 		rc = outbox_open(path, true, &outbox, why);
 	if (rc < 0) {
 		json_put_string(json, "history", NULL);
@@ -137,7 +157,10 @@ void alert_json(
 	json_object_open(&json);
 	json_key(&json, "firing");
 	each_alert(board, &json, now_ms, put_firing);
-	put_history(history_path, limit, &json);
+	if (history_path)
+		put_history(history_path, limit, &json);
+	else
+		put_last(board, &json);
 	json_key(&json, "rules");
 	each_alert(board, &json, now_ms, put_rule);
 	json_key(&json, "channels");

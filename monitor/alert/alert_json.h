@@ -6,8 +6,8 @@
 #include "alert/board.h"
 #include "base/text.h"
 
-/* One object and a newline. @history_path: the file of alerts, of which the last @limit episodes are told; NULL: none
- * are; a file that is not there has no history. One that can't be read hides nothing else: "history" is null, or what could
+/* One object and a newline. @history_path: the file of alerts, of which the last @limit episodes are told; NULL: the
+ * last BOARD_PAST_MAX of the board are; a file that is not there has no history. One that can't be read hides nothing else: "history" is null, or what could
  * be read of it, and "history_error" says why. */
 void alert_json(
 	struct alert_board *board, const char *history_path, size_t limit, int64_t now_ms, struct text *out);

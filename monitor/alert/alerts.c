@@ -66,8 +66,10 @@ static void slot_init(struct slot *slot, const char *drive, enum alert_rule rule
 	*slot = (struct slot){ .baseline = NAN };
 	text_copy(alert->drive, sizeof(alert->drive), drive);
 	alert->rule = rule;
-	alert->since_ms = alert->until_ms = alert->muted_until_ms = alert->raised_ms = alert->told_ms =
-		INT64_MIN;
+	alert->since_ms = alert->until_ms = alert->muted_until_ms = alert->told_ms = alert->untold_since_ms =
+		alert->held_until_ms = INT64_MIN;
+	for (size_t i = 0; i < ALERTS_PROMPT; i++)
+		alert->begun_ms[i] = INT64_MIN;
 	alert->value = alert->threshold = alert->margin_pct = NAN;
 }
 
@@ -113,10 +115,50 @@ static bool is_muted(const struct alert *alert, int64_t now_ms)
 	return alert->muted_until_ms > now_ms;
 }
 
+/* Held back is what is no graver than the last that was told. */
+static bool is_held(const struct alert *alert)
+{
+	return alert->held_until_ms != INT64_MIN && alert->severity <= alert->told_severity;
+}
+
+int64_t alerts_held_until_ms(const struct alert *alert)
+{
+	return !alert->is_told && is_held(alert) ? alert->held_until_ms : INT64_MIN;
+}
+
 static void turn(struct slot *slot, int64_t now_ms)
 {
 	slot->is_changed = slot->is_turned = true;
 	slot->turned_ms = now_ms;
+}
+
+static void count_untold(struct alert *alert)
+{
+	if (alert->untold++ == 0)
+		alert->untold_since_ms = alert->since_ms;
+}
+
+static void begun_push(struct alert *alert, int64_t now_ms)
+{
+	memmove(alert->begun_ms + 1, alert->begun_ms, sizeof(alert->begun_ms) - sizeof(alert->begun_ms[0]));
+	alert->begun_ms[0] = now_ms;
+}
+
+static void begun_drop(struct alert *alert)
+{
+	memmove(alert->begun_ms, alert->begun_ms + 1, sizeof(alert->begun_ms) - sizeof(alert->begun_ms[0]));
+	alert->begun_ms[ALERTS_PROMPT - 1] = INT64_MIN;
+}
+
+/* Too many began of late: from when on this one may be told; INT64_MIN: at once. */
+static int64_t held_until(const struct alert *alert, int64_t now_ms)
+{
+	const int64_t first_ms = alert->begun_ms[ALERTS_PROMPT - 1];
+
+	/* After a step back of the clock the first lies ahead: it says nothing. */
+	if (first_ms == INT64_MIN || first_ms > now_ms || now_ms >= first_ms + ALERTS_QUIET_MS)
+		return INT64_MIN;
+	return first_ms + ALERTS_QUIET_MS;
 }
 
 static void begin(struct slot *slot, int64_t now_ms)
@@ -129,30 +171,36 @@ static void begin(struct slot *slot, int64_t now_ms)
 	/* Its end was not told yet: for whoever reads the messages it never ended. */
 	if (alert->owes_end) {
 		alert->owes_end = false;
-		alert->untold++;
+		count_untold(alert);
 		return;
 	}
 	alert->since_ms = now_ms;
 	alert->is_told = false;
 	alert->repeats = 0;
+	if (alert->held_until_ms == INT64_MIN && !is_muted(alert, now_ms))
+		alert->held_until_ms = held_until(alert, now_ms);
+	begun_push(alert, now_ms);
 }
 
 static void end(struct slot *slot, int64_t now_ms)
 {
 	struct alert *alert = &slot->alert;
-	const bool was_held_back =
-		!alert->is_told &&
-		(is_muted(alert, now_ms) ||
-			(alert->raised_ms != INT64_MIN && now_ms < alert->raised_ms + ALERTS_QUIET_MS));
 
 	alert->is_firing = false;
 	alert->until_ms = now_ms;
 	turn(slot, now_ms);
-	/* Of what waited for the digest only the end is told; of what was held back only the number. */
-	if (was_held_back)
-		alert->untold++;
-	else
+	/* Of what waited for the digest only the end is told, of what is held back how often and how it stands then, of what
+	 * was muted only the number. */
+	if (alert->is_told) {
 		alert->owes_end = true;
+	} else if (is_muted(alert, now_ms)) {
+		count_untold(alert);
+		begun_drop(alert);
+	} else if (is_held(alert)) {
+		count_untold(alert);
+	} else {
+		alert->owes_end = true;
+	}
 }
 
 static double margin_pct(const struct alert *alert, enum alert_sense sense)
@@ -208,6 +256,7 @@ static void words_take(struct slot *slot, const struct alert_reading *reading)
 		slot->is_changed = true;
 	alert->severity = reading->severity;
 	text_copy(alert->run, sizeof(alert->run), reading->run);
+	alert->is_length_told = reading->is_length_told;
 	text_copy(alert->text, sizeof(alert->text), reading->text);
 	text_copy(alert->cause, sizeof(alert->cause), reading->cause);
 	text_copy(alert->evidence, sizeof(alert->evidence), reading->evidence);
@@ -217,7 +266,7 @@ void alerts_set(struct alerts *alerts, size_t drive, const struct alert_reading 
 {
 	struct slot *slot = slot_at(alerts, drive, reading->rule);
 	struct alert *alert = &slot->alert;
-	bool bad;
+	bool bad, is_last_word;
 
 	if (is_unknown(reading))
 		return;
@@ -227,11 +276,12 @@ void alerts_set(struct alerts *alerts, size_t drive, const struct alert_reading 
 	alert->margin_pct = margin_pct(alert, reading->sense);
 	alert->subject = reading->subject;
 	bad = is_bad(alert, reading);
+	is_last_word = !bad && alert->is_firing && reading->is_last_word;
 	if (bad && !alert->is_firing)
 		begin(slot, now_ms);
 	else if (!bad && alert->is_firing)
 		end(slot, now_ms);
-	if (bad)
+	if (bad || is_last_word)
 		words_take(slot, reading);
 }
 
@@ -243,6 +293,7 @@ void alerts_end(struct alerts *alerts, size_t drive, enum alert_rule rule, const
 	if (!slot->alert.is_firing)
 		return;
 	text_copy(slot->alert.text, sizeof(slot->alert.text), text);
+	slot->alert.is_length_told = false;
 	end(slot, now_ms);
 }
 
@@ -254,6 +305,15 @@ static size_t drive_find(const struct alerts *alerts, const char *name)
 	return SIZE_MAX;
 }
 
+static void slot_recall(struct slot *slot, const struct alert *stored, int64_t now_ms)
+{
+	slot->alert = *stored;
+	slot->alert.margin_pct = NAN;
+	/* The clock may have been set back meanwhile. */
+	if (stored->held_until_ms != INT64_MIN && stored->held_until_ms > now_ms + ALERTS_QUIET_MS)
+		slot->alert.held_until_ms = now_ms + ALERTS_QUIET_MS;
+}
+
 void alerts_recall(struct alerts *alerts, const struct alert *stored, int64_t now_ms)
 {
 	size_t drive = drive_find(alerts, stored->drive);
@@ -261,16 +321,15 @@ void alerts_recall(struct alerts *alerts, const struct alert *stored, int64_t no
 
 	if (drive != SIZE_MAX) {
 		slot = slot_at(alerts, drive, stored->rule);
-		slot->alert = *stored;
-		slot->alert.margin_pct = NAN;
+		slot_recall(slot, stored, now_ms);
 		return;
 	}
-	if ((!stored->is_firing && !stored->owes_end) || alerts->orphans == ORPHANS_MAX)
+	if ((!stored->is_firing && !stored->owes_end && stored->held_until_ms == INT64_MIN) ||
+		alerts->orphans == ORPHANS_MAX)
 		return;
 	slot = &alerts->slots[alerts->slot_count++];
 	alerts->orphans++;
-	slot->alert = *stored;
-	slot->alert.margin_pct = NAN;
+	slot_recall(slot, stored, now_ms);
 	if (!stored->is_firing)
 		return;
 	text_copy(slot->alert.text, sizeof(slot->alert.text), "the drive is no longer in the configuration");
@@ -306,13 +365,13 @@ static int64_t tell_ms(const struct alerts_config *config, const struct alert *a
 
 	*note = ALERT_RESOLVED;
 	if (alert->owes_end)
-		return alert->until_ms;
+		return INT64_MIN; /* at once, even when the clock was set back since */
 	if (!alert->is_firing)
-		return ALERTS_NEVER_MS;
+		return alert->held_until_ms == INT64_MIN ? ALERTS_NEVER_MS
+							 : later(alert->held_until_ms, alert->muted_until_ms);
 	*note = ALERT_RAISED;
 	if (!alert->is_told)
-		return later(later(alert->since_ms, alert->muted_until_ms),
-			alert->raised_ms == INT64_MIN ? INT64_MIN : alert->raised_ms + ALERTS_QUIET_MS);
+		return later(alert->muted_until_ms, is_held(alert) ? alert->held_until_ms : INT64_MIN);
 	*note = ALERT_GRAVER;
 	if (alert->severity > alert->told_severity)
 		return later(alert->told_ms, alert->muted_until_ms);
@@ -330,16 +389,15 @@ static void tell(struct slot *slot, enum alert_note note, int64_t now_ms, struct
 	entry->alert = *alert;
 	slot->is_changed = true;
 	alert->untold = 0;
+	alert->untold_since_ms = alert->held_until_ms = INT64_MIN;
 	if (note == ALERT_RESOLVED) {
-		/* It may have been raised and over within one digest: then this told both. */
+		/* It may have been raised and over within one digest, or while it was held back: then this told both. */
 		if (!alert->is_told)
-			alert->raised_ms = now_ms;
+			alert->told_severity = alert->severity;
 		alert->is_told = true;
 		alert->owes_end = false;
 		return;
 	}
-	if (note == ALERT_RAISED)
-		alert->raised_ms = now_ms;
 	if (note == ALERT_REPEATED)
 		alert->repeats++;
 	alert->is_told = true;
@@ -347,12 +405,26 @@ static void tell(struct slot *slot, enum alert_note note, int64_t now_ms, struct
 	alert->told_severity = alert->severity;
 }
 
+unsigned alert_entry_fired(const struct alert_entry *entry)
+{
+	const bool is_counted = entry->note == ALERT_RESOLVED && !entry->alert.owes_end;
+
+	return entry->alert.untold + !is_counted;
+}
+
+/* A clock that was set back must not make a digest longer. */
+static int64_t digest_until_ms(const struct alerts *alerts, int64_t now_ms)
+{
+	return alerts->digest_until_ms > now_ms + alerts->config.digest_ms ? INT64_MIN
+									   : alerts->digest_until_ms;
+}
+
 bool alerts_next(struct alerts *alerts, int64_t now_ms, struct alert_message *out)
 {
 	size_t count = 0;
 	enum alert_note note;
 
-	if (now_ms < alerts->digest_until_ms)
+	if (now_ms < digest_until_ms(alerts, now_ms))
 		return false;
 	for (size_t i = 0; i < alerts->slot_count && count < ALERTS_MESSAGE_MAX; i++)
 		if (tell_ms(&alerts->config, &alerts->slots[i].alert, &note) <= now_ms)
@@ -378,7 +450,8 @@ int64_t alerts_due_ms(const struct alerts *alerts, int64_t now_ms)
 
 		due_ms = ms < due_ms ? ms : due_ms;
 	}
-	return due_ms == ALERTS_NEVER_MS ? due_ms : later(later(due_ms, alerts->digest_until_ms), now_ms);
+	return due_ms == ALERTS_NEVER_MS ? due_ms
+					 : later(later(due_ms, digest_until_ms(alerts, now_ms)), now_ms);
 }
 
 const struct alert *alerts_next_changed(struct alerts *alerts)

@@ -8,10 +8,11 @@
  *
  * An alert that begins is told once (raised); again when it got graver (graver); by the repeat policy while it lasts
  * (repeated); and when it is over (resolved), always when it had been told. The first message goes out at once, what
- * follows within the digest comes together in one. Flapping is bounded: an alert of the same rule and drive is raised
- * at most once in ALERTS_QUIET_MS; what begins and ends in between is counted, and the count is in the next message.
- * One that ended and comes again before its end was told simply goes on. A muted alert fires and says nothing; what
- * was told before is still said to be over. */
+ * follows within the digest comes together in one. Flapping is bounded: of the same rule and drive ALERTS_PROMPT firings
+ * in any ALERTS_QUIET_MS are told as they come, each with its end. What begins after them is held back until the first of
+ * them is so long ago, unless it is graver than what was told; then one message tells how it stands, firing or over, and
+ * how often it fired meanwhile. One that ended and comes again before its end was told simply goes on. A muted alert
+ * fires and says nothing, but is in the count of the next message; what was told before is still said to be over. */
 #ifndef DRIVESOAK_ALERTS_H
 #define DRIVESOAK_ALERTS_H
 
@@ -23,6 +24,7 @@
 #include "archive/journal.h"
 
 #define ALERTS_QUIET_MS	   (10 * 60000LL)
+#define ALERTS_PROMPT	   3  /* firings in ALERTS_QUIET_MS that are told as they come */
 #define ALERTS_MESSAGE_MAX 32 /* alerts in one message; more follow in the next at once */
 #define ALERTS_NEVER_MS	   INT64_MAX
 
@@ -49,6 +51,8 @@ struct alert_reading {
 	struct alert_subject subject;
 	char text[EVENT_TEXT_MAX]; /* a sentence with the numbers */
 	char cause[32], evidence[EVENT_TEXT_MAX];
+	bool is_last_word; /* where it is good: the text is what is to be said of the alert that this ends */
+	bool is_length_told; /* it says how long that was */
 };
 
 /* One rule of one drive, as it stands or as it was; also what is stored. INT64_MIN is a time that has not come. */
@@ -63,16 +67,19 @@ struct alert {
 	double value, threshold;    /* as last known */
 	double margin_pct;	    /* how far the value is from firing, of the threshold; NAN */
 	char text[EVENT_TEXT_MAX], cause[32], evidence[EVENT_TEXT_MAX];
+	bool is_length_told; /* of one that is over, by its text; not stored */
 	int64_t muted_until_ms;
 
 	/* What was told. */
 	bool is_told;  /* the episode has been in a message */
 	bool owes_end; /* the end is to be told */
 	enum event_severity told_severity;
-	int64_t raised_ms; /* last raise of this rule that was told, of any episode */
-	int64_t told_ms;   /* last raise or repeat */
-	unsigned repeats;  /* of the episode */
-	unsigned untold;   /* episodes since the last raise that were not told */
+	int64_t told_ms;	 /* last raise or repeat */
+	unsigned repeats;	 /* of the episode */
+	unsigned untold;	 /* episodes since the last message that were over untold, or went on */
+	int64_t untold_since_ms; /* the first of them began */
+	int64_t held_until_ms;	 /* what is held back is told then; INT64_MIN: nothing is */
+	int64_t begun_ms[ALERTS_PROMPT]; /* of the last episodes, newest first; muted ones are not counted */
 };
 
 enum alert_note { ALERT_RAISED, ALERT_GRAVER, ALERT_REPEATED, ALERT_RESOLVED, ALERT_TEST, ALERT_NOTE_COUNT };
@@ -81,8 +88,11 @@ bool alert_note_parse(const char *name, enum alert_note *out);
 
 struct alert_entry {
 	enum alert_note note;
-	struct alert alert;
+	struct alert alert; /* as it was before it was told */
 };
+
+/* How often it fired from alert.untold_since_ms until the message; 1 when there is nothing but what the entry tells. */
+unsigned alert_entry_fired(const struct alert_entry *entry);
 
 #define ALERT_MESSAGE_ID_MAX 40
 
@@ -130,6 +140,9 @@ const struct alert *alerts_next_changed(struct alerts *alerts);
 /* What began, went on or ended since the last call, for the record, and when; NULL: no more. One that goes on because its
  * end was not told yet has begun before that. */
 const struct alert *alerts_next_turn(struct alerts *alerts, int64_t *out_ms);
+
+/* Until when the message about it is held back as it fires too often; INT64_MIN: it is not. */
+int64_t alerts_held_until_ms(const struct alert *alert);
 
 /* One rule of one drive as it stands; .drive is its name also when it never fired. */
 const struct alert *alerts_get(const struct alerts *alerts, size_t drive, enum alert_rule rule);

@@ -52,13 +52,14 @@ static void number_text(double value, char *out)
 		(void)snprintf(out, NUMBER_MAX, "%.15g", value);
 }
 
-static void put_annotations(struct json *json, const struct alert_entry *entry, const char *id,
+static void put_annotations(struct json *json, const struct alert_entry *entry, int64_t t_ms, const char *id,
 	const struct body_context *context)
 {
 	const struct alert *alert = &entry->alert;
+	struct text words = TEXT_INIT;
 	char value[NUMBER_MAX], threshold[NUMBER_MAX], untold[NUMBER_MAX] = "";
-	const struct pair pairs[ANNOTATIONS_MAX] = {
-		{ "summary", alert->text[0] ? alert->text : alert_rule_name(alert->rule) },
+	struct pair pairs[ANNOTATIONS_MAX] = {
+		{ "summary", alert_rule_name(alert->rule) },
 		{ "alert", alert_rule_name(alert->rule) },
 		{ "cause", alert->cause },
 		{ "evidence", alert->evidence },
@@ -74,11 +75,15 @@ static void put_annotations(struct json *json, const struct alert_entry *entry, 
 		{ "url", context->page_url },
 	};
 
+	body_words(entry, t_ms, &words);
+	if (words.length)
+		pairs[0].value = text_string(&words);
 	number_text(alert->value, value);
 	number_text(alert->threshold, threshold);
 	if (alert->untold)
 		(void)snprintf(untold, sizeof(untold), "%u", alert->untold);
 	put_pairs(json, "annotations", pairs, ANNOTATIONS_MAX);
+	text_fini(&words);
 }
 
 static void put_time(struct json *json, const char *key, int64_t ms)
@@ -113,7 +118,7 @@ static void put_common_labels(
 	put_pairs(json, "commonLabels", common, LABELS_MAX);
 }
 
-static void put_alert(struct json *json, const struct alert_entry *entry, const char *id,
+static void put_alert(struct json *json, const struct alert_entry *entry, int64_t t_ms, const char *id,
 	const struct body_context *context)
 {
 	const bool is_over = entry->note == ALERT_RESOLVED;
@@ -123,7 +128,7 @@ static void put_alert(struct json *json, const struct alert_entry *entry, const 
 	json_object_open(json);
 	json_put_string(json, "status", is_over ? "resolved" : "firing");
 	put_labels(json, &entry->alert, context);
-	put_annotations(json, entry, id, context);
+	put_annotations(json, entry, t_ms, id, context);
 	put_time(json, "startsAt", entry->alert.since_ms);
 	if (is_over)
 		put_time(json, "endsAt", entry->alert.until_ms);
@@ -153,7 +158,7 @@ void body_alertmanager(const struct alert_message *message, const char *receiver
 	json_key(&json, "alerts");
 	json_array_open(&json);
 	for (size_t i = 0; i < message->count; i++)
-		put_alert(&json, &message->entries[i], message->id, context);
+		put_alert(&json, &message->entries[i], message->t_ms, message->id, context);
 	json_array_close(&json);
 	put_pairs(&json, "groupLabels", &group, 1);
 	put_common_labels(&json, message, context);
@@ -185,7 +190,7 @@ void body_alertmanager_api(const struct alert_message *message, int64_t now_ms, 
 
 		json_object_open(&json);
 		put_labels(&json, &entry->alert, context);
-		put_annotations(&json, entry, "", context);
+		put_annotations(&json, entry, message->t_ms, "", context);
 		put_time(&json, "startsAt", earlier(entry->alert.since_ms, end_ms));
 		put_time(&json, "endsAt", end_ms);
 		if (context->page_url[0])

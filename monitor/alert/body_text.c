@@ -58,6 +58,25 @@ static void add_about(const struct alert *alert, const struct body_context *cont
 	text_add_plain(out, alert->drive[0] ? alert->drive : context->host);
 }
 
+void body_words(const struct alert_entry *entry, int64_t t_ms, struct text *out)
+{
+	const struct alert *alert = &entry->alert;
+	const int64_t since_ms = alert->untold_since_ms;
+	const unsigned fired = alert_entry_fired(entry);
+	char length[UNITS_TEXT_MAX];
+
+	if (alert->untold) {
+		text_addf(out, "fired %u time%s", fired, fired == 1 ? "" : "s");
+		if (since_ms != INT64_MIN && since_ms < t_ms) {
+			units_print_duration_rounded((double)(t_ms - since_ms) * 1e6, length);
+			text_addf(out, " in %s", length);
+		}
+	}
+	if (alert->untold && alert->text[0])
+		text_add(out, entry->note == ALERT_RESOLVED ? "; the last: " : "; now: ");
+	text_add_plain(out, alert->text);
+}
+
 void body_subject(const struct alert_message *message, const struct body_context *context, struct text *out)
 {
 	const struct alert_entry *first = body_gravest(message);
@@ -68,9 +87,9 @@ void body_subject(const struct alert_message *message, const struct body_context
 		text_addf(out, "[%s] ", first->note == ALERT_REPEATED ? "still firing" : body_status(first));
 		add_about(&first->alert, context, out);
 		text_addf(out, ": %s", alert_rule_name(first->alert.rule));
-		if (first->alert.text[0]) {
+		if (first->alert.text[0] || first->alert.untold) {
 			text_add(out, ": ");
-			text_add_plain(out, first->alert.text);
+			body_words(first, message->t_ms, out);
 		}
 		return;
 	}
@@ -91,13 +110,16 @@ static void add_line(struct text *out, const char *name, const char *value)
 	text_add(out, "\n");
 }
 
-static void add_number(struct text *out, const char *name, double value)
+static void add_number(struct text *out, const char *name, const struct alert *alert, double value)
 {
-	if (!isnan(value))
-		text_addf(out, "  %s: %.15g\n", name, value);
+	char number[UNITS_TEXT_MAX];
+
+	alert_rule_print_value(alert->rule, value, number);
+	add_line(out, name, number);
 }
 
-static void add_entry(const struct alert_entry *entry, const struct body_context *context, struct text *out)
+static void add_entry(
+	const struct alert_entry *entry, int64_t t_ms, const struct body_context *context, struct text *out)
 {
 	const struct alert *alert = &entry->alert;
 	char since[BODY_TIME_MAX], until[BODY_TIME_MAX];
@@ -105,9 +127,9 @@ static void add_entry(const struct alert_entry *entry, const struct body_context
 	text_addf(out, "%s: ", body_status(entry));
 	add_about(alert, context, out);
 	text_addf(out, ", %s (%s)\n", alert_rule_name(alert->rule), event_severity_name(alert->severity));
-	if (alert->text[0]) {
+	if (alert->text[0] || alert->untold) {
 		text_add(out, "  ");
-		text_add_plain(out, alert->text);
+		body_words(entry, t_ms, out);
 		text_add(out, "\n");
 	}
 	body_time(alert->since_ms, since);
@@ -116,17 +138,14 @@ static void add_entry(const struct alert_entry *entry, const struct body_context
 		body_time(alert->until_ms, until);
 		add_line(out, "until", until);
 	}
-	add_number(out, "value", alert->value);
-	add_number(out, "threshold", alert->threshold);
+	add_number(out, "value", alert, alert->value);
+	add_number(out, "threshold", alert, alert->threshold);
 	add_line(out, "cause", alert->cause);
 	add_line(out, "evidence", alert->evidence);
 	add_line(out, "label", alert->subject.label);
 	add_line(out, "model", alert->subject.model);
 	add_line(out, "serial", alert->subject.serial);
 	add_line(out, "run", alert->run);
-	if (alert->untold)
-		text_addf(out, "  it also fired %u more time%s since the last message about it\n",
-			alert->untold, alert->untold == 1 ? "" : "s");
 }
 
 void body_text(const struct alert_message *message, const struct body_context *context, struct text *out)
@@ -136,7 +155,7 @@ void body_text(const struct alert_message *message, const struct body_context *c
 	text_add(out, "\n");
 	for (size_t i = 0; i < message->count; i++) {
 		text_add(out, "\n");
-		add_entry(&message->entries[i], context, out);
+		add_entry(&message->entries[i], message->t_ms, context, out);
 	}
 	text_addf(
 		out, "\n%s%smessage %s\n", context->page_url, context->page_url[0] ? "\n" : "", message->id);
@@ -244,14 +263,24 @@ static void add_time_variable(struct text *out, const char *name, int64_t ms)
 	add_variable(out, name, number);
 }
 
-static void add_smartd(const struct alert *alert, const char *subject, const char *full, const char *device,
-	const char *address, struct text *out)
+/* As smartd prints it: in local time, with the name of the zone. */
+static void smartd_time(int64_t ms, char *out)
+{
+	time_t seconds = (time_t)(ms / 1000);
+	struct tm tm;
+
+	if (!localtime_r(&seconds, &tm) || strftime(out, BODY_TIME_MAX, "%a %b %e %H:%M:%S %Y %Z", &tm) == 0)
+		out[0] = '\0';
+}
+
+static void add_smartd(const struct alert *alert, const char *words, const char *subject, const char *full,
+	const char *device, const char *address, struct text *out)
 {
 	struct text info = TEXT_INIT;
 	char first[BODY_TIME_MAX], number[16];
 
 	text_addf(&info, "%s, S/N:%s", alert->subject.model, alert->subject.serial);
-	body_time(alert->since_ms, first);
+	smartd_time(alert->since_ms, first);
 	add_variable(out, "SMARTD_MAILER", "");
 	add_variable(out, "SMARTD_DEVICE", device);
 	add_variable(out, "SMARTD_DEVICETYPE", "auto");
@@ -259,7 +288,7 @@ static void add_smartd(const struct alert *alert, const char *subject, const cha
 	add_variable(out, "SMARTD_DEVICEINFO", text_string(&info));
 	add_variable(out, "SMARTD_FAILTYPE", alert_rule_failtype(alert->rule));
 	add_variable(out, "SMARTD_ADDRESS", address);
-	add_variable(out, "SMARTD_MESSAGE", alert->text[0] ? alert->text : subject);
+	add_variable(out, "SMARTD_MESSAGE", words);
 	/* The only one of several lines; they are ours. */
 	text_addf(out, "SMARTD_FULLMESSAGE=%s", full);
 	text_add_bytes(out, "", 1);
@@ -278,7 +307,7 @@ void body_environment(const struct alert_message *message, const struct body_con
 {
 	const struct alert_entry *entry = body_gravest(message);
 	const struct alert *alert = &entry->alert;
-	struct text subject = TEXT_INIT, full = TEXT_INIT;
+	struct text subject = TEXT_INIT, full = TEXT_INIT, words = TEXT_INIT;
 	char fingerprint[17], number[16];
 
 	body_subject(message, context, &subject);
@@ -305,11 +334,16 @@ void body_environment(const struct alert_message *message, const struct body_con
 	add_time_variable(out, "DRIVESOAK_UNTIL", alert->until_ms);
 	add_number_variable(out, "DRIVESOAK_VALUE", alert->value);
 	add_number_variable(out, "DRIVESOAK_THRESHOLD", alert->threshold);
-	add_variable(out, "DRIVESOAK_TEXT", alert->text);
+	body_words(entry, message->t_ms, &words);
+	add_variable(out, "DRIVESOAK_TEXT", text_string(&words));
+	(void)snprintf(number, sizeof(number), "%u", alert_entry_fired(entry));
+	add_variable(out, "DRIVESOAK_FIRED", number);
 	add_variable(out, "DRIVESOAK_CAUSE", alert->cause);
 	add_variable(out, "DRIVESOAK_EVIDENCE", alert->evidence);
 	if (smartd)
-		add_smartd(alert, text_string(&subject), text_string(&full), device, address, out);
+		add_smartd(alert, text_string(words.length ? &words : &subject), text_string(&subject),
+			text_string(&full), device, address, out);
 	text_fini(&subject);
 	text_fini(&full);
+	text_fini(&words);
 }

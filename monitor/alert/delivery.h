@@ -49,6 +49,9 @@ int delivery_new(const struct delivery_options *options, struct delivery **out, 
  * damaged is put aside then. */
 int delivery_each_last(
 	struct delivery *delivery, int (*each)(const struct alert *alert, void *arg), void *arg);
+/* Likewise all episodes, newest first, at most @limit. */
+int delivery_each_episode(struct delivery *delivery, size_t limit,
+	int (*each)(const struct alert *alert, void *arg), void *arg);
 /* Start the thread. 0 or -errno. */
 int delivery_start(struct delivery *delivery);
 /* Store what was handed over, let what is under way end for at most @timeout_ns, end the thread. False when it hangs in the

@@ -85,6 +85,12 @@ int delivery_each_last(
 	return rc;
 }
 
+int delivery_each_episode(
+	struct delivery *delivery, size_t limit, int (*each)(const struct alert *alert, void *arg), void *arg)
+{
+	return delivery->outbox ? outbox_each_episode(delivery->outbox, limit, each, arg) : 0;
+}
+
 bool delivery_owes(const struct delivery *delivery, const struct batch *batch)
 {
 	for (size_t i = 0; batch->message && i < delivery->address_count; i++)

@@ -12,7 +12,7 @@
 #include "alert/outbox_row.h"
 #include "base/text.h"
 
-#define SCHEMA_VERSION	1
+#define SCHEMA_VERSION	2
 #define APPLICATION_ID	0x6473616c /* "dsal" */
 #define BUSY_TIMEOUT_MS 1000
 #define KEEP_DONE_MS	(30 * 86400000LL)
@@ -36,6 +36,17 @@ static const char schema[] =
 	"PRAGMA application_id = " VALUE_OF(APPLICATION_ID) ";"
 							    "PRAGMA user_version = " VALUE_OF(
 								    SCHEMA_VERSION) ";";
+
+/* From version 1, which knew of flapping only when an alert was last raised. */
+#define ADD_COLUMNS(table)                                                                                   \
+	"ALTER TABLE " table " ADD COLUMN untold_since_ms INTEGER;"                                          \
+	"ALTER TABLE " table " ADD COLUMN held_until_ms INTEGER;"                                            \
+	"ALTER TABLE " table " ADD COLUMN begun2_ms INTEGER;"                                                \
+	"ALTER TABLE " table " ADD COLUMN begun3_ms INTEGER;"
+
+static const char step_2[] = ADD_COLUMNS("alerts")
+	ADD_COLUMNS("entries") "UPDATE alerts SET untold_since_ms = since_ms WHERE untold > 0;"
+			       "PRAGMA user_version = " VALUE_OF(SCHEMA_VERSION) ";";
 
 static const char settings[] =
 	"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
@@ -133,6 +144,15 @@ static int read_number(struct outbox *outbox, const char *sql, int64_t *out)
 	return rc < 0 ? rc : take_number(outbox, statement, out);
 }
 
+static int change_schema(struct outbox *outbox, const char *sql)
+{
+	int rc = execute(outbox, "BEGIN IMMEDIATE");
+
+	if (rc == 0)
+		rc = execute(outbox, sql);
+	return rc == 0 ? execute(outbox, "COMMIT") : rc;
+}
+
 static int check_schema(struct outbox *outbox, bool read_only)
 {
 	int64_t version = 0, application = 0, tables = 0;
@@ -144,8 +164,8 @@ static int check_schema(struct outbox *outbox, bool read_only)
 		rc = read_number(outbox, "SELECT count(*) FROM sqlite_schema", &tables);
 	if (rc < 0)
 		return rc;
-	if (application == APPLICATION_ID && version == SCHEMA_VERSION)
-		return 0;
+	if (application == APPLICATION_ID && version >= 1 && version <= SCHEMA_VERSION)
+		return version == SCHEMA_VERSION || read_only ? 0 : change_schema(outbox, step_2);
 	if (application == APPLICATION_ID) {
 		(void)snprintf(outbox->error, sizeof(outbox->error),
 			"the file has schema %lld, newer than this program's %d", (long long)version,
@@ -156,10 +176,7 @@ static int check_schema(struct outbox *outbox, bool read_only)
 		text_copy(outbox->error, sizeof(outbox->error), "the file is none of drivesoak's alerts");
 		return -EBADMSG;
 	}
-	rc = execute(outbox, "BEGIN IMMEDIATE");
-	if (rc == 0)
-		rc = execute(outbox, schema);
-	return rc == 0 ? execute(outbox, "COMMIT") : rc;
+	return change_schema(outbox, schema);
 }
 
 int outbox_open(const char *path, bool read_only, struct outbox **out, char *why)
@@ -224,6 +241,23 @@ int outbox_draw_id(struct alert_message *message)
 	return 0;
 }
 
+/* The earlier episodes that are in the count of a message. */
+static int mark_told(struct outbox *outbox, const struct alert *alert)
+{
+	sqlite3_stmt *statement;
+	int rc = prepare(outbox,
+		"UPDATE alerts SET told = 1 WHERE drive = ? AND alert = ? AND since_ms >= ? AND since_ms < ?",
+		&statement);
+
+	if (rc < 0)
+		return rc;
+	(void)sqlite3_bind_text(statement, 1, alert->drive, -1, SQLITE_STATIC);
+	(void)sqlite3_bind_text(statement, 2, alert_rule_name(alert->rule), -1, SQLITE_STATIC);
+	(void)sqlite3_bind_int64(statement, 3, alert->untold_since_ms);
+	(void)sqlite3_bind_int64(statement, 4, alert->since_ms);
+	return finish(outbox, statement);
+}
+
 static int put_entry(struct outbox *outbox, int64_t number, size_t index, const struct alert_entry *entry)
 {
 	sqlite3_stmt *statement;
@@ -236,7 +270,8 @@ static int put_entry(struct outbox *outbox, int64_t number, size_t index, const 
 	(void)sqlite3_bind_int64(statement, 2, (int64_t)index);
 	(void)sqlite3_bind_text(statement, 3, alert_note_name(entry->note), -1, SQLITE_STATIC);
 	outbox_row_bind(statement, 4, &entry->alert);
-	return finish(outbox, statement);
+	rc = finish(outbox, statement);
+	return rc == 0 && entry->alert.untold ? mark_told(outbox, &entry->alert) : rc;
 }
 
 /* A commit that failed may have been one after all: then the message is there. */

@@ -45,10 +45,14 @@ static const struct {
 	COLUMN(ROW_BOOL, is_told),
 	COLUMN(ROW_BOOL, owes_end),
 	COLUMN(ROW_SEVERITY, told_severity),
-	COLUMN(ROW_TIME, raised_ms),
+	COLUMN(ROW_TIME, begun_ms[0]),
 	COLUMN(ROW_TIME, told_ms),
 	COLUMN(ROW_COUNT, repeats),
 	COLUMN(ROW_COUNT, untold),
+	COLUMN(ROW_TIME, untold_since_ms),
+	COLUMN(ROW_TIME, held_until_ms),
+	COLUMN(ROW_TIME, begun_ms[1]),
+	COLUMN(ROW_TIME, begun_ms[2]),
 };
 
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
@@ -104,6 +108,8 @@ void outbox_row_bind(sqlite3_stmt *statement, int first, const struct alert *ale
 			statement, first + (int)i, columns[i].kind, (const char *)alert + columns[i].offset);
 }
 
+_Static_assert(ALERTS_PROMPT == 3, "each has a column");
+
 static bool read_severity(const char *name, enum event_severity *out)
 {
 	for (int i = EVENT_INFO; i <= EVENT_CRITICAL; i++)
@@ -116,9 +122,11 @@ static bool read_severity(const char *name, enum event_severity *out)
 
 static bool read_column(sqlite3_stmt *statement, int index, enum row_kind kind, void *member, size_t size)
 {
-	const bool is_null = sqlite3_column_type(statement, index) == SQLITE_NULL;
+	/* A file of an older program, that is only read, has fewer. */
+	const bool is_null = index >= sqlite3_column_count(statement) ||
+			     sqlite3_column_type(statement, index) == SQLITE_NULL;
 	const char *text = is_null ? "" : (const char *)sqlite3_column_text(statement, index);
-	int64_t number = sqlite3_column_int64(statement, index);
+	int64_t number = is_null ? 0 : sqlite3_column_int64(statement, index);
 	double real;
 
 	if (!text)

@@ -28,6 +28,11 @@ const char *alert_rule_name(enum alert_rule rule);
 const char *alert_rule_title(enum alert_rule rule);
 /* "Usage": the SMARTD_FAILTYPE that scripts made for smartd know. */
 const char *alert_rule_failtype(enum alert_rule rule);
+/* "4.18 MiB/s", "32.6 s", "71 °C", "3": a value or threshold of the rule for people; "" for NAN. @text has
+ * UNITS_TEXT_MAX. */
+void alert_rule_print_value(enum alert_rule rule, double value, char *text);
+/* What is said in place of one that is NAN: "not known yet", or "no figure" where the rule has none. */
+const char *alert_rule_unknown(enum alert_rule rule);
 /* False, with *@out untouched, for a name that is none. */
 bool alert_rule_parse(const char *name, enum alert_rule *out);
 

@@ -238,7 +238,7 @@ const struct config_key config_keys[] = {
 	{ CONFIG_ALERTS, "digest", CONFIG_DURATION, .min = "0", .max = "1h", .fallback = "30s",
 		TOP(alerts.digest_ns),
 		.doc = "The first alert goes out at once; those that follow within so long come together in "
-		       "one message." },
+		       "one message. One that fires for the fourth time within 10 min is held back until the first is so long ago, then told with how often it fired." },
 
 	{ CONFIG_NOTIFY, "command", CONFIG_LIST, .fallback = "", NOTIFY(command),
 		.allowed = "a list of a program, by its absolute path, and its arguments",

@@ -23,7 +23,7 @@ enum control_verb {
 	CONTROL_RESUME,
 	CONTROL_STOP,	/* drive, purge */
 	CONTROL_NOTE,	/* run (id, or a drive's name for its newest), text */
-	CONTROL_ALERTS, /* the answer's text is the JSON of /api/v1/alerts without the history */
+	CONTROL_ALERTS, /* the answer's text is the JSON of /api/v1/alerts with the last of the history */
 	CONTROL_ALERT_TEST, /* channel, or all; the text is JSON with the number of the test and how it went so far */
 	CONTROL_ALERT_RESULT, /* text: the number of a test; channel */
 	CONTROL_MUTE,	      /* drive, duration; alert, or all of the drive */

@@ -105,6 +105,19 @@ void collapse_sample_of(const struct sample *sample, bool is_settled, struct col
 	};
 }
 
+void collapse_get_decline(
+	const struct collapse *collapse, double *hour_bytes_per_s, double *least_bytes_per_s)
+{
+	const struct decline *decline = &collapse->decline;
+	const bool has_reference = decline->reference_rate > 0;
+
+	*least_bytes_per_s = has_reference ? decline->reference_rate * DECLINE_SLOW_SHARE : NAN;
+	/* An hour of nothing is slow. */
+	*hour_bytes_per_s = has_reference && (decline->hour_rate > 0 || decline->slow_hours)
+				    ? decline->hour_rate
+				    : NAN;
+}
+
 double collapse_baseline(const struct collapse *collapse)
 {
 	return collapse->baseline;

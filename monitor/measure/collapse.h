@@ -103,6 +103,10 @@ void collapse_add(
 	struct collapse *collapse, const struct collapse_sample *sample, struct collapse_answer *out);
 
 double collapse_baseline(const struct collapse *collapse); /* bytes a second; NAN: not known */
+/* What *degraded* is decided by: the median of the last whole hour, and 80 % of that of the first 6 h; NAN while it is not
+ * known. */
+void collapse_get_decline(
+	const struct collapse *collapse, double *hour_bytes_per_s, double *least_bytes_per_s);
 /* The finding that is under way and lowers throughput now; false, with *@out untouched, when there is none. */
 bool collapse_current(const struct collapse *collapse, struct collapse_finding *out);
 

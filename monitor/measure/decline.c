@@ -9,7 +9,6 @@
 #define BINS_PER_OCTAVE 128
 #define HOUR_NS		(3600 * NS_PER_S)
 #define REFERENCE_NS	(6 * HOUR_NS)
-#define SLOW_SHARE	0.80
 #define WELL_SHARE	0.85
 #define SLOW_HOURS	3
 
@@ -62,7 +61,7 @@ static enum decline_turn hour_end(struct decline *decline)
 {
 	decline->hour_rate = bins_median(&decline->hour);
 	bins_clear(&decline->hour);
-	if (decline->hour_rate >= decline->reference_rate * SLOW_SHARE)
+	if (decline->hour_rate >= decline->reference_rate * DECLINE_SLOW_SHARE)
 		decline->slow_hours = 0;
 	else if (decline->slow_hours++ == 0 && !decline->is_degraded)
 		decline->slow_from_ms = decline->hour_from_ms;

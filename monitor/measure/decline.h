@@ -16,6 +16,8 @@ struct decline_bins {
 	uint64_t total, elapsed_ns;
 };
 
+#define DECLINE_SLOW_SHARE 0.80
+
 /* All zero to begin. */
 struct decline {
 	struct decline_bins reference, hour;

@@ -101,6 +101,7 @@ def test_an_alert_reaches_every_channel():
             service.wait_channel("ops", "webhook", lambda c: c["queued"] == 0 and c["result"] == "HTTP 200", 10, "it")
             listed = json.loads(service.client("alerts", "--json").stdout)
             assert [a["alert"] for a in listed["firing"]] == [rule], listed
+            assert listed["history"] == service.api("alerts")["history"] != [], listed
             assert rule in service.client("alerts").stdout
             wait_for(lambda: [r for r in hook.requests if r[1] == "/ping"], 10, "the ping")
             events = [e for e in service.events() if e["kind"] == "alert"]
@@ -132,6 +133,8 @@ def test_a_receiver_that_is_down_gets_all_of_it_later():
             service.start()
             wait_for(service.alerts_of, 20, "the alert after the kill")
             firing = service.api("alerts")["firing"]
+            listed = json.loads(service.client("alerts", "--json").stdout)
+            assert listed["history"] == service.api("alerts")["history"] != [], listed
             assert firing[0]["muted_until_s"] > time.time() + 3000, firing
             service.wait_channel("ops", "webhook", lambda c: c["failing"] and c["queued"] == 1, 10, "still one")
             failures = [text for text in service.delivery_events() if "can't deliver" in text]

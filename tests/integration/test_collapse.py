@@ -77,6 +77,27 @@ def first_slow(service):
     return next(s["t_s"] for s in soak[10:] if s["write_ios"] / s["elapsed_s"] < FAST / 2 and "partial" not in s["flags"])
 
 
+def check_one_length(service, fall):
+    """The text of the alert that is over tells the numbers and the length of its event, and no other."""
+    word = fall["text"].split(",")[0]
+    assert " for " in word, fall
+    last = [e["text"] for e in service.events() if e["kind"] == "alert" and " is over" in e["text"]][-1]
+    assert last.startswith(f"collapse is over: {word},"), (last, fall)
+    past = service.api("alerts")["history"][0]
+    assert past["text"].startswith(word + ","), (past, fall)
+
+
+def check_rules(service):
+    """What each rule of throughput decides by, not what its neighbour does."""
+    rules = {r["alert"]: r for r in service.api("alerts")["rules"] if r["drive"] == "cand"}
+    assert rules["collapse"]["value"] and rules["collapse"]["threshold"] and rules["collapse"]["margin_pct"] > 0, rules
+    for name in ("degraded", "saw-tooth"):
+        assert [rules[name][key] for key in ("value", "threshold", "margin_pct")] == [None] * 3, rules[name]
+    assert [rules["io-errors"][key] for key in ("value", "threshold", "margin_pct")] == [0, 1, 100], rules
+    page = service.get("/alerts")[1].decode()
+    assert "MiB/s" in page and "not known yet" in page and "no figure" in page and "<td class=\"num\" data-l=\"Threshold\">8 s" in page, page
+
+
 def told_of(receivers):
     return told(receivers.known(), "cand", ALERT)
 
@@ -97,6 +118,7 @@ def check_collapse(receivers, service, throttle):
     assert 0.8 * FAST < baseline < 1.2 * FAST, baseline
     assert falls(service) == [], falls(service)
     assert told_of(receivers) == ([], [], 0), receivers.known()
+    check_rules(service)
     throttle.set(SLOW)
     event = wait_for(lambda: next(iter(falls(service)), None), 20, "the collapse")
     told_s = time.time()
@@ -133,6 +155,7 @@ def check_collapse(receivers, service, throttle):
     assert abs(over[0]["until_s"] - fast_s) < 6, (over, fast_s)
     wait_told(receivers, lambda hook, mails, active: hook == ["firing", "resolved"] and len(mails) == 2 and active == 0,
               TOLD_S, "all to be told of the end")
+    check_one_length(service, over[0])
     assert service.api("alerts")["firing"] == [], service.api("alerts")["firing"]
     service.wait_drive(lambda d: not d["reason"], 10, "the reason to go")
     summary = service.runs()[0]["summary"]

@@ -30,7 +30,9 @@ struct alert alert_fixture(const char *drive, enum alert_rule rule)
 		.cause = "thermal",
 		.evidence = "70 C",
 		.muted_until_ms = INT64_MIN,
-		.raised_ms = INT64_MIN,
+		.begun_ms = { INT64_MIN, INT64_MIN, INT64_MIN },
+		.untold_since_ms = INT64_MIN,
+		.held_until_ms = INT64_MIN,
 		.told_ms = INT64_MIN,
 	};
 

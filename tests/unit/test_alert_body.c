@@ -4,10 +4,13 @@
 
 #include <json-c/json.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "alert/body.h"
 #include "alert_fixture.h"
+#include "base/units.h"
 
 static const struct body_context context = { .host = "rig7", .page_url = "http://127.0.0.1:8734/alerts" };
 static struct alert_message message;
@@ -70,6 +73,7 @@ static void test_alertmanager_webhook(void **state)
 	(void)state;
 	add("evo", ALERT_STALL, ALERT_RESOLVED, EVENT_CRITICAL);
 	message.entries[1].alert.untold = 3;
+	message.entries[1].alert.untold_since_ms = message.t_ms - 720000;
 	message.entries[1].alert.value = NAN;
 	message.entries[1].alert.cause[0] = message.entries[1].alert.evidence[0] = '\0';
 	body_alertmanager(&message, "ops", &context, &out);
@@ -88,8 +92,8 @@ static void test_alertmanager_webhook(void **state)
 		"\"endsAt\":\"0001-01-01T00:00:00Z\",\"generatorURL\":\"http://127.0.0.1:8734/alerts\","
 		"\"fingerprint\":\"a35d056ffb1a7c87\"},{\"status\":\"resolved\",\"labels\":{\"alertname\":"
 		"\"DrivesoakStall\",\"drive\":\"evo\",\"instance\":\"rig7\",\"severity\":\"critical\"},"
-		"\"annotations\":{\"summary\":\"throughput is 41.5 MiB/s, less than half of 200 "
-		"MiB/s\",\"alert\":"
+		"\"annotations\":{\"summary\":\"fired 3 times in 12 min; the last: throughput is 41.5 MiB/s, "
+		"less than half of 200 MiB/s\",\"alert\":"
 		"\"stall\",\"label\":\"Shelf 3\",\"model\":\"EVO 840\",\"serial\":\"S1234\",\"run\":"
 		"\"evo-20251201T080000Z\",\"threshold\":\"100\",\"note\":\"resolved\",\"untold\":\"3\","
 		"\"message_id\":"
@@ -166,14 +170,15 @@ static void test_slack(void **state)
 	(void)state;
 	(void)strcpy(message.entries[0].alert.text, "<!channel> a & b");
 	body_slack(&message, &context, &out);
-	check_json("{\"text\":\"[firing] evo: collapse: &lt;!channel&gt; a &amp; b\\ndrivesoak on "
-		   "rig7\\n\\nfiring: "
-		   "evo, collapse (critical)\\n  &lt;!channel&gt; a &amp; b\\n  since: "
-		   "2025-12-01T09:00:00.000Z\\n  value: 41.5\\n  threshold: 100\\n  cause: thermal\\n  "
-		   "evidence: "
-		   "70 C\\n  label: Shelf 3\\n  model: EVO 840\\n  serial: S1234\\n  run: "
-		   "evo-20251201T080000Z\\n\\nhttp://127.0.0.1:8734/alerts\\nmessage "
-		   "0123456789abcdef0123456789abcdef\\n\"}");
+	check_json(
+		"{\"text\":\"[firing] evo: collapse: &lt;!channel&gt; a &amp; b\\ndrivesoak on "
+		"rig7\\n\\nfiring: "
+		"evo, collapse (critical)\\n  &lt;!channel&gt; a &amp; b\\n  since: "
+		"2025-12-01T09:00:00.000Z\\n  value: 41.5 B/s\\n  threshold: 100 B/s\\n  cause: thermal\\n  "
+		"evidence: "
+		"70 C\\n  label: Shelf 3\\n  model: EVO 840\\n  serial: S1234\\n  run: "
+		"evo-20251201T080000Z\\n\\nhttp://127.0.0.1:8734/alerts\\nmessage "
+		"0123456789abcdef0123456789abcdef\\n\"}");
 }
 
 static void check_member(struct json_object *object, const char *key, const char *expected)
@@ -275,6 +280,59 @@ static void test_hostile_strings_in_the_environment(void **state)
 	assert_null(strchr(variable("SMARTD_FULLMESSAGE"), '\x1b'));
 }
 
+static void test_what_was_held_back_is_in_the_words(void **state)
+{
+	struct alert *alert = &message.entries[0].alert;
+
+	(void)state;
+	alert->untold = 6;
+	alert->untold_since_ms = message.t_ms - 720000;
+	(void)strcpy(alert->text, "it is bad");
+	body_subject(&message, &context, &out);
+	assert_string_equal(
+		text_string(&out), "[firing] evo: collapse: fired 7 times in 12 min; now: it is bad");
+	text_fini(&out);
+	body_environment(&message, &context, true, "/dev/x", "root", &out);
+	assert_string_equal(variable("DRIVESOAK_FIRED"), "7");
+	assert_string_equal(variable("DRIVESOAK_TEXT"), "fired 7 times in 12 min; now: it is bad");
+	assert_string_equal(variable("SMARTD_MESSAGE"), "fired 7 times in 12 min; now: it is bad");
+	assert_non_null(
+		strstr(variable("SMARTD_FULLMESSAGE"), "  fired 7 times in 12 min; now: it is bad\n"));
+}
+
+static void test_values_have_their_unit(void **state)
+{
+	static const struct {
+		enum alert_rule rule;
+		double value;
+		const char *text;
+	} rows[] = {
+		{ ALERT_COLLAPSE, 4177570, "3.98 MiB/s" },
+		{ ALERT_DEGRADED, 2297090, "2.19 MiB/s" },
+		{ ALERT_STALL, 32.6388, "32.6 s" },
+		{ ALERT_STALL, 86400, "86400 s" },
+		{ ALERT_IO_ERRORS, 0, "0" },
+		{ ALERT_MEDIA_ERRORS, 1234567, "1234567" },
+		{ ALERT_CRITICAL_WARNING, 4, "0x04" },
+		{ ALERT_SPARE, 9, "9 %" },
+		{ ALERT_TEMPERATURE, 71,
+			"71 \xc2\xb0"
+			"C" },
+		{ ALERT_JOURNAL, 10, "10 s" },
+		{ ALERT_COLLAPSE, NAN, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char text[UNITS_TEXT_MAX];
+
+		alert_rule_print_value(rows[i].rule, rows[i].value, text);
+		assert_string_equal(text, rows[i].text);
+	}
+	assert_string_equal(alert_rule_unknown(ALERT_DEGRADED), "not known yet");
+	assert_string_equal(alert_rule_unknown(ALERT_SAW_TOOTH), "no figure");
+}
+
 static void test_environment(void **state)
 {
 	(void)state;
@@ -291,11 +349,22 @@ static void test_environment(void **state)
 	assert_null(memmem(out.bytes, out.length, "SMARTD_", 7));
 	text_fini(&out);
 	message.entries[0].alert.rule = ALERT_TEMPERATURE;
+	assert_int_equal(setenv("TZ", "UTC", 1), 0);
+	tzset();
 	body_environment(&message, &context, true, "/dev/x", "ops@example.org", &out);
 	assert_string_equal(variable("SMARTD_FAILTYPE"), "Temperature");
 	assert_string_equal(variable("SMARTD_DEVICE"), "/dev/x");
 	assert_string_equal(variable("SMARTD_ADDRESS"), "ops@example.org");
 	assert_string_equal(variable("SMARTD_TFIRSTEPOCH"), "1764579600");
+	assert_string_equal(variable("SMARTD_TFIRST"), "Mon Dec  1 09:00:00 2025 UTC");
+	text_fini(&out);
+	assert_int_equal(setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1), 0);
+	tzset();
+	body_environment(&message, &context, true, "/dev/x", "ops@example.org", &out);
+	assert_string_equal(variable("SMARTD_TFIRST"), "Mon Dec  1 10:00:00 2025 CET");
+	assert_string_equal(variable("SMARTD_TFIRSTEPOCH"), "1764579600");
+	assert_int_equal(setenv("TZ", "UTC", 1), 0);
+	tzset();
 }
 
 /* Lines of the header, each with CR LF, up to the empty one. */
@@ -340,6 +409,8 @@ int main(void)
 		CASE(test_ntfy),
 		CASE(test_subject_of_several),
 		CASE(test_hostile_strings_in_json),
+		CASE(test_what_was_held_back_is_in_the_words),
+		CASE(test_values_have_their_unit),
 		CASE(test_environment),
 		CASE(test_hostile_strings_in_the_environment),
 		CASE(test_mail_headers_cannot_be_broken),

@@ -110,6 +110,33 @@ static const struct alert *at(size_t drive, enum alert_rule rule)
 	return alerts_get(alerts, drive, rule);
 }
 
+static size_t changed(struct alert *out, size_t max)
+{
+	const struct alert *alert;
+	size_t count = 0;
+
+	while (count < max && (alert = alerts_next_changed(alerts)) != NULL)
+		out[count++] = *alert;
+	return count;
+}
+
+/* Everything that changed is stored; then the program starts again. */
+static void restart_at(int64_t t_ms)
+{
+	static struct alert stored[8];
+	size_t count = changed(stored, ARRAY_LEN(stored));
+
+	start("once", 0);
+	now_ms = t_ms;
+	for (size_t i = 0; i < count; i++)
+		alerts_recall(alerts, &stored[i], now_ms);
+}
+
+static void restart(void)
+{
+	restart_at(now_ms + MIN);
+}
+
 static void test_an_alert_is_raised_once_and_resolved_once(void **state)
 {
 	(void)state;
@@ -224,52 +251,162 @@ static void test_raised_and_over_within_a_digest_is_told_as_over(void **state)
 	assert_true(message.entries[0].alert.until_ms == T0 + 2 * S);
 }
 
+static void test_three_firings_in_ten_minutes_are_told_as_they_come(void **state)
+{
+	(void)state;
+	start("once", 0);
+	for (int i = 0; i < ALERTS_PROMPT; i++) {
+		set(ONE, ALERT_COLLAPSE, true);
+		assert_string_equal(told(), "raised one collapse");
+		now_ms += 20 * S;
+		set(ONE, ALERT_COLLAPSE, false);
+		assert_string_equal(told(), "resolved one collapse");
+		now_ms += 20 * S;
+	}
+	/* The fourth is held back; another alert of it and the same of another drive are not. */
+	set(ONE, ALERT_COLLAPSE, true);
+	set(ONE, ALERT_STALL, true);
+	set(TWO, ALERT_COLLAPSE, true);
+	assert_string_equal(told(), "raised one stall; raised two collapse");
+	assert_true(alerts_held_until_ms(at(ONE, ALERT_COLLAPSE)) == T0 + ALERTS_QUIET_MS);
+	assert_true(alerts_held_until_ms(at(ONE, ALERT_STALL)) == INT64_MIN);
+}
+
+/* Every other 4 min: never four in ten minutes. */
+static void test_slow_flapping_is_all_told(void **state)
+{
+	(void)state;
+	start("once", 0);
+	for (int i = 0; i < 20; i++) {
+		set(ONE, ALERT_COLLAPSE, true);
+		assert_string_equal(told(), "raised one collapse");
+		now_ms += 2 * MIN;
+		set(ONE, ALERT_COLLAPSE, false);
+		assert_string_equal(told(), "resolved one collapse");
+		now_ms += 2 * MIN;
+	}
+}
+
 static void test_flapping_is_bounded_and_counted(void **state)
 {
-	unsigned raised = 0, resolved = 0, flaps = 0, counted = 0;
+	unsigned messages = 0, flaps = 0, counted = 0;
 
 	(void)state;
 	start("once", 0);
-	/* Two hours, bad every other 10 s. */
-	for (int i = 0; i < 720; i++) {
-		set(ONE, ALERT_COLLAPSE, i % 2 == 0);
-		flaps += i % 2 == 0;
+	/* Two hours, bad every other 10 s; then all is well. */
+	for (int i = 0; i < 720 + 70; i++) {
+		set(ONE, ALERT_COLLAPSE, i < 720 && i % 2 == 0);
+		flaps += i < 720 && i % 2 == 0;
 		while (alerts_next(alerts, now_ms, &message))
 			for (size_t j = 0; j < message.count; j++) {
-				raised += message.entries[j].note == ALERT_RAISED;
-				resolved += message.entries[j].note == ALERT_RESOLVED;
-				counted += message.entries[j].alert.untold;
+				const struct alert_entry *entry = &message.entries[j];
+
+				messages++;
+				if (entry->note == ALERT_RAISED || !entry->alert.owes_end)
+					counted += alert_entry_fired(entry);
 			}
 		now_ms += 10 * S;
 	}
 	assert_int_equal(flaps, 360);
-	assert_int_equal(raised, 12); /* one in ten minutes */
-	assert_int_equal(resolved, 12);
-	/* Each that was not told is in the count of a later message, but for those after the last one. */
-	assert_int_equal(counted + raised + at(ONE, ALERT_COLLAPSE)->untold, flaps);
-	assert_in_range(counted, 11 * 29, 360);
+	/* Three with their ends, then one in nearly ten minutes, that tells that it fires and then has an end. */
+	assert_in_range(messages, 6 + 12, 6 + 2 * 13);
+	/* And not one is lost. */
+	assert_int_equal(counted, flaps);
+	assert_int_equal(at(ONE, ALERT_COLLAPSE)->untold, 0);
+	assert_true(at(ONE, ALERT_COLLAPSE)->is_told);
+}
+
+/* Three that are told with their ends, a minute each; then one that is held back. */
+static void flap_until_held(void)
+{
+	start("once", 0);
+	for (int i = 0; i < ALERTS_PROMPT; i++) {
+		set(ONE, ALERT_COLLAPSE, true);
+		assert_string_equal(told(), "raised one collapse");
+		now_ms += 30 * S;
+		set(ONE, ALERT_COLLAPSE, false);
+		assert_string_equal(told(), "resolved one collapse");
+		now_ms += 30 * S;
+	}
+	set(ONE, ALERT_COLLAPSE, true);
+	now_ms += MIN;
+	set(ONE, ALERT_COLLAPSE, false);
+	assert_string_equal(told(), "");
 }
 
 static void test_what_is_held_back_is_told_when_it_lasts(void **state)
 {
 	(void)state;
-	start("once", 0);
-	set(ONE, ALERT_COLLAPSE, true);
-	assert_string_equal(told(), "raised one collapse");
-	now_ms += MIN;
-	set(ONE, ALERT_COLLAPSE, false);
-	assert_string_equal(told(), "resolved one collapse");
-	now_ms += MIN;
-	set(ONE, ALERT_COLLAPSE, true);
-	now_ms += MIN;
-	set(ONE, ALERT_COLLAPSE, false);
+	flap_until_held();
 	now_ms += MIN;
 	set(ONE, ALERT_COLLAPSE, true); /* and stays */
 	assert_string_equal(told(), "");
 	assert_true(alerts_due_ms(alerts, now_ms) == T0 + ALERTS_QUIET_MS);
 	now_ms = T0 + ALERTS_QUIET_MS;
 	assert_string_equal(told(), "raised one collapse +1");
-	assert_true(message.entries[0].alert.since_ms == T0 + 4 * MIN);
+	assert_int_equal(alert_entry_fired(&message.entries[0]), 2);
+	assert_true(message.entries[0].alert.untold_since_ms == T0 + 3 * MIN);
+	assert_true(message.entries[0].alert.since_ms == T0 + 5 * MIN);
+	set(ONE, ALERT_COLLAPSE, false);
+	assert_string_equal(told(), "resolved one collapse");
+}
+
+static void test_what_is_held_back_is_told_when_it_is_over(void **state)
+{
+	(void)state;
+	flap_until_held();
+	assert_true(alerts_due_ms(alerts, now_ms) == T0 + ALERTS_QUIET_MS);
+	now_ms = T0 + ALERTS_QUIET_MS - 1;
+	assert_string_equal(told(), "");
+	now_ms++;
+	assert_string_equal(told(), "resolved one collapse +1");
+	assert_int_equal(alert_entry_fired(&message.entries[0]), 1);
+	assert_true(at(ONE, ALERT_COLLAPSE)->is_told);
+	assert_true(alerts_due_ms(alerts, now_ms) == ALERTS_NEVER_MS);
+}
+
+static void test_what_is_held_back_waits_no_longer_when_it_is_graver(void **state)
+{
+	struct alert_reading reading = decided(ALERT_COLLAPSE, true);
+
+	(void)state;
+	flap_until_held();
+	set(ONE, ALERT_COLLAPSE, true);
+	assert_string_equal(told(), "");
+	reading.severity = EVENT_CRITICAL;
+	alerts_set(alerts, ONE, &reading, now_ms);
+	assert_string_equal(told(), "raised one collapse +1");
+}
+
+static void test_what_was_muted_holds_nothing_back(void **state)
+{
+	(void)state;
+	start("once", 0);
+	alerts_mute(alerts, ONE, ALERT_COLLAPSE, now_ms + 5 * MIN);
+	for (int i = 0; i < 5; i++) {
+		set(ONE, ALERT_COLLAPSE, true);
+		now_ms += 10 * S;
+		set(ONE, ALERT_COLLAPSE, false);
+		now_ms += 10 * S;
+	}
+	alerts_mute(alerts, ONE, ALERT_COLLAPSE, INT64_MIN);
+	assert_string_equal(told(), "");
+	set(ONE, ALERT_COLLAPSE, true);
+	assert_string_equal(told(), "raised one collapse +5");
+}
+
+static void test_a_step_back_of_the_clock_holds_nothing_for_long(void **state)
+{
+	(void)state;
+	start("once", 0);
+	set(ONE, ALERT_COLLAPSE, true);
+	assert_string_equal(told(), "raised one collapse");
+	set(ONE, ALERT_COLLAPSE, false);
+	now_ms -= DAY;
+	assert_string_equal(told(), "resolved one collapse");
+	flap_until_held();
+	restart_at(now_ms - DAY);
+	assert_true(alerts_due_ms(alerts, now_ms) <= now_ms + ALERTS_QUIET_MS);
 }
 
 static void test_back_before_its_end_was_told_it_goes_on(void **state)
@@ -407,29 +544,6 @@ static void test_a_run_that_is_over_ends_its_alerts(void **state)
 	assert_true(isnan(at(ONE, ALERT_COLLAPSE)->value));
 }
 
-static size_t changed(struct alert *out, size_t max)
-{
-	const struct alert *alert;
-	size_t count = 0;
-
-	while (count < max && (alert = alerts_next_changed(alerts)) != NULL)
-		out[count++] = *alert;
-	return count;
-}
-
-/* Everything that changed is stored; then the program starts again. */
-static void restart(void)
-{
-	static struct alert stored[8];
-	size_t count = changed(stored, ARRAY_LEN(stored));
-	int64_t then_ms = now_ms;
-
-	start("once", 0);
-	now_ms = then_ms + MIN;
-	for (size_t i = 0; i < count; i++)
-		alerts_recall(alerts, &stored[i], now_ms);
-}
-
 static void test_a_restart_raises_nothing_twice_and_forgets_nothing(void **state)
 {
 	(void)state;
@@ -445,6 +559,20 @@ static void test_a_restart_raises_nothing_twice_and_forgets_nothing(void **state
 	set(ONE, ALERT_COLLAPSE, true);
 	assert_string_equal(told(), "");
 	assert_true(at(ONE, ALERT_COLLAPSE)->since_ms == T0);
+}
+
+static void test_a_restart_keeps_what_is_held_back(void **state)
+{
+	(void)state;
+	flap_until_held();
+	restart();
+	set(ONE, ALERT_COLLAPSE, true);
+	set(ONE, ALERT_COLLAPSE, false);
+	assert_string_equal(told(), "");
+	restart();
+	assert_true(alerts_due_ms(alerts, now_ms) == T0 + ALERTS_QUIET_MS);
+	now_ms = T0 + ALERTS_QUIET_MS;
+	assert_string_equal(told(), "resolved one collapse +2");
 }
 
 static void test_an_end_that_was_not_told_is_told_after_the_restart(void **state)
@@ -531,8 +659,15 @@ int main(void)
 		CASE(test_digest_batches_only_followers),
 		CASE(test_what_is_bad_at_the_same_tick_is_one_message),
 		CASE(test_raised_and_over_within_a_digest_is_told_as_over),
+		CASE(test_three_firings_in_ten_minutes_are_told_as_they_come),
+		CASE(test_slow_flapping_is_all_told),
 		CASE(test_flapping_is_bounded_and_counted),
 		CASE(test_what_is_held_back_is_told_when_it_lasts),
+		CASE(test_what_is_held_back_is_told_when_it_is_over),
+		CASE(test_what_is_held_back_waits_no_longer_when_it_is_graver),
+		CASE(test_what_was_muted_holds_nothing_back),
+		CASE(test_a_step_back_of_the_clock_holds_nothing_for_long),
+		CASE(test_a_restart_keeps_what_is_held_back),
 		CASE(test_back_before_its_end_was_told_it_goes_on),
 		CASE(test_graver_is_told_once_at_once_milder_is_not),
 		CASE(test_hysteresis_of_values),

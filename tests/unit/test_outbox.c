@@ -42,6 +42,12 @@ static int keep(const struct alert *alert, void *arg)
 	return 1;
 }
 
+static int count_untold(const struct alert *alert, void *arg)
+{
+	*(unsigned *)arg += !alert->is_told;
+	return 0;
+}
+
 static void check_same(const struct alert *got, const struct alert *expected)
 {
 	assert_string_equal(got->drive, expected->drive);
@@ -64,10 +70,12 @@ static void check_same(const struct alert *got, const struct alert *expected)
 	assert_int_equal(got->is_told, expected->is_told);
 	assert_int_equal(got->owes_end, expected->owes_end);
 	assert_int_equal(got->told_severity, expected->told_severity);
-	assert_true(got->raised_ms == expected->raised_ms);
+	assert_true(memcmp(got->begun_ms, expected->begun_ms, sizeof(got->begun_ms)) == 0);
 	assert_true(got->told_ms == expected->told_ms);
 	assert_int_equal(got->repeats, expected->repeats);
 	assert_int_equal(got->untold, expected->untold);
+	assert_true(got->untold_since_ms == expected->untold_since_ms);
+	assert_true(got->held_until_ms == expected->held_until_ms);
 }
 
 static void test_what_was_put_comes_back(void **state)
@@ -79,7 +87,11 @@ static void test_what_was_put_comes_back(void **state)
 	(void)state;
 	alert.told_severity = EVENT_WARNING;
 	alert.owes_end = true;
-	alert.raised_ms = T0 + 1;
+	alert.begun_ms[0] = T0 + 1;
+	alert.begun_ms[1] = T0 - 5;
+	alert.begun_ms[2] = T0 - 6;
+	alert.untold_since_ms = T0 - 7;
+	alert.held_until_ms = T0 + 600000;
 	alert.told_ms = T0 + 2;
 	alert.muted_until_ms = T0 + 3;
 	alert.repeats = 4;
@@ -111,6 +123,75 @@ static void test_what_was_put_comes_back(void **state)
 		check_same(&read.entries[0].alert, &message.entries[0].alert);
 		check_same(&read.entries[1].alert, &message.entries[1].alert);
 	}
+	outbox_close(outbox);
+}
+
+static int sql(const char *text)
+{
+	sqlite3 *db;
+	int rc = sqlite3_open(alert_path(OUTBOX_FILE), &db);
+
+	rc = rc == SQLITE_OK ? sqlite3_exec(db, text, NULL, NULL, NULL) : rc;
+	(void)sqlite3_close(db);
+	return rc;
+}
+
+#define DROP_COLUMNS(table)                                                                                  \
+	"ALTER TABLE " table " DROP COLUMN untold_since_ms; ALTER TABLE " table                              \
+	" DROP COLUMN held_until_ms; ALTER TABLE " table " DROP COLUMN begun2_ms; ALTER TABLE " table        \
+	" DROP COLUMN begun3_ms;"
+
+static void test_a_file_of_the_first_version_is_read_and_taken_over(void **state)
+{
+	struct alert alert = alert_fixture("evo", ALERT_COLLAPSE), got;
+	struct outbox *outbox = open_outbox();
+	char why[OUTBOX_WHY_MAX] = "";
+
+	(void)state;
+	alert.untold = 2;
+	assert_int_equal(outbox_put(outbox, &alert, 1, NULL, channels, 2, 0), 0);
+	put(outbox, "evo", 0);
+	alert.is_told = true;
+	alert.untold = 0;
+	outbox_close(outbox);
+	assert_int_equal(
+		sql(DROP_COLUMNS("alerts") DROP_COLUMNS("entries") "PRAGMA user_version = 1;"), SQLITE_OK);
+	assert_int_equal(outbox_open(alert_path(OUTBOX_FILE), true, &outbox, why), 0);
+	assert_int_equal(outbox_each_last(outbox, keep, &got), 1);
+	check_same(&got, &alert);
+	outbox_close(outbox);
+	for (int i = 0; i < 2; i++) {
+		outbox = open_outbox();
+		assert_int_equal(outbox_each_last(outbox, keep, &got), 1);
+		check_same(&got, &alert);
+		put(outbox, "evo", 0);
+		outbox_close(outbox);
+	}
+}
+
+/* What came and went while it was held back counts as told once the message is there that counts it. */
+static void test_what_a_message_counts_is_told(void **state)
+{
+	struct alert alerts[3] = { alert_fixture("evo", ALERT_COLLAPSE), alert_fixture("evo", ALERT_COLLAPSE),
+		alert_fixture("evo", ALERT_COLLAPSE) };
+	struct outbox *outbox = open_outbox();
+	unsigned untold = 0;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		alerts[i].since_ms = T0 + i;
+		alerts[i].is_firing = false;
+		alerts[i].until_ms = T0 + i;
+	}
+	alerts[2].untold = 2;
+	alerts[2].untold_since_ms = T0 + 1;
+	assert_int_equal(outbox_put(outbox, alerts, 3, NULL, channels, 2, 0), 0);
+	alert_fixture_message(&message, ALERT_RESOLVED, &alerts[2]);
+	alerts[2].is_told = true;
+	alerts[2].untold = 0;
+	assert_int_equal(outbox_put(outbox, &alerts[2], 1, &message, channels, 2, 0), 0);
+	assert_int_equal(outbox_each_episode(outbox, 10, count_untold, &untold), 0);
+	assert_int_equal(untold, 1); /* the one of before */
 	outbox_close(outbox);
 }
 
@@ -348,6 +429,8 @@ int main(void)
 #define CASE(function) cmocka_unit_test_setup_teardown(function, alert_set_up, alert_tear_down)
 	static const struct CMUnitTest tests[] = {
 		CASE(test_what_was_put_comes_back),
+		CASE(test_a_file_of_the_first_version_is_read_and_taken_over),
+		CASE(test_what_a_message_counts_is_told),
 		CASE(test_channels_are_apart_and_in_order),
 		CASE(test_a_start_tries_at_once_and_gives_up_strangers),
 		CASE(test_episodes),

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alert/alert_json.h"
 #include "alert/outbox.h"
 #include "alert_fixture.h"
 #include "base/text.h"
@@ -106,7 +107,8 @@ static void test_interface(void **state)
 		"\"severity\":"
 		"\"critical\",\"since_s\":1764579600,\"value\":41.5,\"threshold\":100,\"text\":\"fell "
 		"\\\"hard\\\" "
-		"<b>\",\"cause\":\"thermal\",\"evidence\":\"70 C\",\"told\":false,\"muted_until_s\":"
+		"<b>\",\"cause\":\"thermal\",\"evidence\":\"70 "
+		"C\",\"told\":false,\"held_until_s\":null,\"muted_until_s\":"
 		"4611686018427387.903}],\"history\":[{\"alert\":\"stall\",\"drive\":\"pro\",\"run\":"
 		"\"evo-20251201T080000Z\",\"severity\":\"critical\",\"since_s\":1764579600,\"value\":41.5,"
 		"\"threshold\":100,\"text\":\"throughput is 41.5 MiB/s, less than half of 200 "
@@ -144,8 +146,46 @@ static void test_page_holds_hostile_text_as_text(void **state)
 	check_contains("/alerts", 200, "fell &quot;hard&quot; &lt;b&gt;");
 	check_contains("/alerts", 200, "HTTP 500: &lt;oops&gt;");
 	check_contains("/alerts", 200, "10 %");
+	check_contains("/alerts", 200,
+		"data-l=\"Threshold\">70 \xc2\xb0"
+		"C</td>");
+	check_contains("/alerts", 200, "data-l=\"Value\">41.5 B/s</td>");
+	check_contains("/alerts", 200, "not known yet");
 	check_contains("/alerts", 200, "<a href=\"drive/pro\">pro</a></th><td class=\"nw\">stall</td>");
 	check_contains("/", 200, "href=\"alerts\"");
+}
+
+/* Without the file: the control socket's answer. */
+static void test_the_board_has_the_last_of_the_history(void **state)
+{
+	struct alert past = alert_fixture("evo", ALERT_STALL), got;
+	struct text out = TEXT_INIT;
+	const char *last;
+
+	(void)state;
+	for (int i = 0; i < BOARD_PAST_MAX + 5; i++) {
+		past.since_ms = T0 + i;
+		alert_board_put_past(fixture.alert_board, &past);
+	}
+	past.since_ms = T0; /* older than all of them */
+	alert_board_put_past(fixture.alert_board, &past);
+	past.since_ms = INT64_MIN; /* a mute of what never fired */
+	alert_board_put_past(fixture.alert_board, &past);
+	past.since_ms = T0 + 20;
+	past.until_ms = T0 + 99000;
+	alert_board_put_past(fixture.alert_board, &past);
+	for (size_t i = 0; i < BOARD_PAST_MAX; i++) {
+		assert_true(alert_board_get_past(fixture.alert_board, i, &got));
+		assert_true(got.since_ms == T0 + BOARD_PAST_MAX + 4 - (int64_t)i);
+		assert_true((got.until_ms == T0 + 99000) == (got.since_ms == T0 + 20));
+	}
+	assert_false(alert_board_get_past(fixture.alert_board, BOARD_PAST_MAX, &got));
+	alert_board_put_past_error(fixture.alert_board, "Input/output error");
+	alert_json(fixture.alert_board, NULL, 0, T0, &out);
+	assert_non_null(strstr(text_string(&out), "\"history\":[{\"alert\":\"stall\",\"drive\":\"evo\""));
+	last = strstr(text_string(&out), "\"history_error\":\"Input/output error\"");
+	assert_non_null(last);
+	text_fini(&out);
 }
 
 static void test_a_bad_limit_and_a_damaged_file_are_told(void **state)
@@ -176,6 +216,7 @@ int main(void)
 		CASE(test_nothing_yet),
 		CASE(test_interface),
 		CASE(test_page_holds_hostile_text_as_text),
+		CASE(test_the_board_has_the_last_of_the_history),
 		CASE(test_a_bad_limit_and_a_damaged_file_are_told),
 	};
 
