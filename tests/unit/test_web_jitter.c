@@ -193,23 +193,6 @@ static void test_a_run_without_samples_has_its_column(void **state)
 	text_fini(&svg);
 }
 
-static void test_stalls_that_nobody_told_are_unknown(void **state)
-{
-	struct svg_jitter_column column = make_column("evo-1", "evo");
-	struct text svg = TEXT_INIT;
-
-	(void)state;
-	svg_jitter_document(&column, 1, 900, &svg);
-	assert_int_equal(count(text_string(&svg), ">30 s</text>"), 1);
-	text_fini(&svg);
-	svg = (struct text)TEXT_INIT;
-	column.stalled_s = NAN;
-	svg_jitter_document(&column, 1, 900, &svg);
-	assert_int_equal(count(text_string(&svg), ">unknown</text>"), 1);
-	assert_int_equal(count(text_string(&svg), " s</text>"), 0);
-	text_fini(&svg);
-}
-
 static void test_a_host_limited_column_is_grey_and_says_so(void **state)
 {
 	struct svg_jitter_column columns[2] = { make_column("evo-1", "evo"), make_column("pro-1", "pro") };
@@ -345,7 +328,6 @@ int main(void)
 		cmocka_unit_test(test_every_sample_is_a_dot_and_zeros_are_red),
 		cmocka_unit_test(test_the_axis_falls_on_round_values),
 		cmocka_unit_test(test_names_are_text),
-		cmocka_unit_test(test_stalls_that_nobody_told_are_unknown),
 		cmocka_unit_test(test_a_run_without_samples_has_its_column),
 		cmocka_unit_test(test_a_host_limited_column_is_grey_and_says_so),
 		cmocka_unit_test(test_many_samples_are_thinned_but_not_the_worst),
