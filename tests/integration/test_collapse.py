@@ -162,6 +162,12 @@ def check_collapse(receivers, service, throttle):
     assert summary["collapses_per_h"] > 0 and summary["window"]["settled"], summary
     assert any("1 collapse of throughput" in reason for reason in summary["verdict_reasons"]), summary
     assert summary["verdict"] == "FAIL", summary  # a tenth of this short window was spent far below its median
+    # A second one soon after is told as well, with the digest of the first one's end.
+    throttle.set(SLOW)
+    wait_told(receivers, lambda hook, mails, active: hook == ["firing", "resolved", "firing"] and len(mails) == 3, 30 + 20,
+              "the second to be told")
+    firing = service.api("alerts")["firing"][0]
+    assert firing["told"] and firing["held_until_s"] is None, firing
     service.stop()
 
 
