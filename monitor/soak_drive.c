@@ -311,6 +311,9 @@ static void run_register(struct drive *drive, const struct keeper_reply *reply)
 		drive_event(drive, "note", EVENT_WARNING, "%s", plan->note);
 	if (reply->why[0])
 		drive_event(drive, "note", EVENT_INFO, "%s", reply->why);
+	if (!drive->is_resumed && drive->config->verify == VERIFY_END && !drive->plan.verifies)
+		drive_event(drive, "note", EVENT_WARNING,
+			"nothing will be verified at the end: the data is zeros, which carry no stamps");
 }
 
 static void run_go_on(struct drive *drive, const struct keeper_reply *reply)

@@ -305,10 +305,12 @@ static void put_verify(const struct run_record *run, struct verdict_verify *out)
 {
 	struct verify_outcome verify;
 
+	out->is_impossible = outcome_writes_zeros(run);
 	if (!outcome_read_verify(run, &verify))
 		return;
 	*out = (struct verdict_verify){
 		.was_done = true,
+		.is_impossible = out->is_impossible,
 		.corrupt = blocks_of(&verify, BAD_CORRUPT),
 		.torn = blocks_of(&verify, BAD_TORN),
 		.misdirected = blocks_of(&verify, BAD_MISDIRECTED),

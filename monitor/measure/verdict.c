@@ -252,6 +252,10 @@ static void tell_circumstances(const struct verdict_input *in, struct verdict_an
 	if (!in->is_pre_state_known)
 		tell(out, VERDICT_REMARKS,
 			"the state of the drive before the run is not known: neither purged nor trimmed");
+	if (in->verify.is_impossible)
+		tell(out, VERDICT_REMARKS,
+			"nothing can be verified: the data is zeros, a lost write or a damaged block is not "
+			"seen");
 	/* Down: what is not the whole is never printed as 100 %. */
 	if (in->verify.was_done && in->verify.coverage_pct < 100)
 		tell(out, VERDICT_REMARKS,

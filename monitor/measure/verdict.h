@@ -28,6 +28,7 @@ struct verdict_troubles {
 
 struct verdict_verify {
 	bool was_done;
+	bool is_impossible;					/* the data is zeros, which carry no stamps */
 	uint64_t corrupt, torn, misdirected, stale, unreadable; /* blocks */
 	double coverage_pct; /* of the extent by the ledger; NAN: not known */
 };

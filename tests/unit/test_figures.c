@@ -248,6 +248,8 @@ static void test_each_source_has_its_say_in_the_verdict(void **state)
 	put_event(&rig, "periodic", rig.t_ms - 5000000, 7);
 	check_class(&rig, VERDICT_REMARKS, "7 collapses of throughput");
 	assert_true(fabs(rig.now.collapses_per_h - 1.0) < 1e-9);
+	(void)snprintf(rig.run.config_json, sizeof(rig.run.config_json), "{\"payload\":\"zeros\"}");
+	check_class(&rig, VERDICT_REMARKS, "nothing can be verified");
 	(void)snprintf(rig.run.pre_state, sizeof(rig.run.pre_state), "unknown");
 	check_class(&rig, VERDICT_REMARKS, "neither purged nor trimmed");
 	(void)snprintf(rig.run.direct, sizeof(rig.run.direct), "unproven: no statx");

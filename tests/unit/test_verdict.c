@@ -86,6 +86,7 @@ static struct verdict_input spotless(void)
 	ROW(in->aer_errors_grown = 1, VERDICT_REMARKS, "1 PCIe error (AER)") \
 	ROW(in->link_events = 2, VERDICT_REMARKS, "2 events of the link") \
 	ROW(in->is_pre_state_known = false, VERDICT_REMARKS, "the state of the drive before the run is not known: neither purged nor trimmed") \
+	ROW((in->verify.is_impossible = true, in->verify.was_done = false), VERDICT_REMARKS, "nothing can be verified: the data is zeros, a lost write or a damaged block is not seen") \
 	ROW(in->verify.coverage_pct = 99.99, VERDICT_REMARKS, "the ledger covers 99.9 % of the extent: a lost write outside is not seen") \
 	ROW((in->verify.coverage_pct = 50, in->verify.was_done = false), VERDICT_PASS, NULL) \
 /* clang-format on */
@@ -200,7 +201,7 @@ static void test_all_reasons_fit(void **state)
 	(void)state;
 	for (unsigned i = 0; i < health.count; i++)
 		health.findings[i].weight = i % 2 ? VERDICT_HEALTH_FAIL : VERDICT_HEALTH_REMARK;
-	in.verify = (struct verdict_verify){ true, 1, 1, 1, 1, 1, 50 };
+	in.verify = (struct verdict_verify){ true, false, 1, 1, 1, 1, 1, 50 };
 	in.health = &health;
 	in.aer_errors_grown = in.link_events = 1;
 	in.troubles = (struct verdict_troubles){ 1, 1, 1, 0, 0, 0 };
