@@ -16,7 +16,8 @@ libdrivesoak_a_SOURCES += \
 	monitor/measure/evidence.c monitor/measure/evidence.h monitor/measure/evidence_counters.c \
 	monitor/measure/kernelline.c monitor/measure/kernelline.h \
 	monitor/measure/kernellog.c monitor/measure/kernellog.h \
-	monitor/measure/collapse.c monitor/measure/collapse.h monitor/measure/collapse_text.c \
+	monitor/measure/collapse.c monitor/measure/collapse.h monitor/measure/collapse_begin.c monitor/measure/collapse_end.c \
+	monitor/measure/collapse_private.h monitor/measure/collapse_rhythm.c monitor/measure/collapse_text.c \
 	monitor/measure/decline.c monitor/measure/decline.h \
 	monitor/measure/level.c monitor/measure/level.h \
 	monitor/measure/rhythm.c monitor/measure/rhythm.h \
