@@ -254,9 +254,9 @@ void drive_recall_judge(struct drive *drive, struct journal *journal);
 /* The run is over, after its last sample. */
 void drive_end_judge(struct drive *drive);
 void drive_forget_judge(struct drive *drive);
-/* The one of this kind that is not over; NULL: none. */
 /* How the last of the kind that is no longer open ended; NULL: there was none. */
 const struct collapse_turn *drive_ended_finding(const struct drive *drive, enum collapse_kind kind);
+/* The one of this kind that is not over; NULL: none. */
 const struct collapse_finding *drive_open_finding(const struct drive *drive, enum collapse_kind kind);
 /* A sentence with its numbers so far. */
 void drive_finding_words(
@@ -279,8 +279,9 @@ void soak_tell_alerts(struct soak *soak);
 void drive_put_alerts(const struct drive *drive, struct drive_status *status);
 /* One rule of a drive, or (ALERT_RULE_COUNT) all, until then. False: done, but not handed on to be stored yet. */
 bool soak_mute(struct soak *soak, size_t drive, enum alert_rule rule, int64_t until_ms);
-/* The rule no longer applies to it. */
+/* A rule as it stands. */
 const struct alert *drive_get_alert(const struct drive *drive, enum alert_rule rule);
+/* The rule no longer applies to it. */
 void drive_end_alert(struct drive *drive, enum alert_rule rule, const char *text);
 /* soak_alert_rules.c: what all rules say of it. */
 void drive_feed_alerts(struct drive *drive);

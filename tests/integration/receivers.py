@@ -15,7 +15,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import urllib.request
@@ -225,7 +224,7 @@ def serve(folder, status):
         while True:
             text = json.dumps({"sections": receivers.sections, **receivers.known()})
             if text != written:
-                whole = pathlib.Path(tempfile.mkstemp(dir=status.parent)[1])
+                whole = status.with_name(f"{status.name}.new")
                 whole.write_text(text)
                 whole.rename(status)
                 written = text
