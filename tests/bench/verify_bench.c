@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -232,6 +233,8 @@ static long long plain_read(const struct setting *setting)
 	setup.arena = aligned_alloc(2 << 20, (setup.arena_bytes + (2 << 20) - 1) & ~((size_t)(2 << 20) - 1));
 	if (!setup.arena)
 		return -1;
+	/* As the judged read has it: a request is then one segment, which a virtual disk serves several times faster. */
+	(void)madvise(setup.arena, setup.arena_bytes, MADV_HUGEPAGE);
 	memset(setup.arena, 0, setup.arena_bytes);
 	if (ops->open(&setup, &ring, notes))
 		return -1;
