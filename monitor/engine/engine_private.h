@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#include "engine/arena.h"
 #include "engine/engine.h"
 #include "engine/ops.h"
 #include "engine/payload.h"
@@ -67,8 +68,7 @@ struct worker {
 	unsigned group_count, submit_group, inflight;
 	uint64_t *busy_offsets; /* a slot's offset while it is under way, else OFFSET_NONE */
 	struct ring_completion *completions;
-	uint8_t *arena;
-	size_t arena_bytes;
+	struct arena arena;
 	uint64_t *hashes;
 	struct random random;
 	uint64_t sequence;

@@ -1,4 +1,5 @@
 libdrivesoak_a_SOURCES += \
+	monitor/engine/arena.c monitor/engine/arena.h \
 	monitor/engine/budget.c monitor/engine/budget.h \
 	monitor/engine/engine.c monitor/engine/engine.h monitor/engine/engine_private.h \
 	monitor/engine/hist.c monitor/engine/hist.h \

@@ -10,18 +10,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "engine/arena.h"
 #include "engine/engine.h"
 #include "engine/ops.h"
 #include "engine/payload.h"
 
-#define REQUEST_BYTES	(1u << 20)
-#define DEPTH_DEFAULT	8
-#define HUGE_PAGE_BYTES ((size_t)2 << 20)
-#define BLOCKS_MOST	(REQUEST_BYTES / PAYLOAD_SECTOR_BYTES)
+#define REQUEST_BYTES (1u << 20)
+#define DEPTH_DEFAULT 8
+#define BLOCKS_MOST   (REQUEST_BYTES / PAYLOAD_SECTOR_BYTES)
 
 /* A run of whole blocks, read by one request; block by block after that request failed. */
 struct span {
@@ -62,8 +61,7 @@ struct verify {
 	/* The thread's own from here, but for ops, which is set once before the gate. */
 	const struct ring_ops *ops;
 	struct ring *ring;
-	uint8_t *arena;
-	size_t arena_bytes;
+	struct arena arena;
 	struct span *spans;
 	unsigned *idle, *ready; /* stack, queue of span indexes */
 	unsigned idle_count, ready_from, ready_count, inflight;
@@ -323,8 +321,8 @@ static int ring_try(struct verify *verify, const struct ring_ops *ops)
 		.fds = verify->fds,
 		.fd_count = verify->job.fd_count,
 		.depth = verify->span_count,
-		.arena = verify->arena,
-		.arena_bytes = verify->arena_bytes,
+		.arena = verify->arena.bytes,
+		.arena_bytes = verify->arena.size_bytes,
 	};
 	char notes[OPS_NOTES_MAX] = "";
 	size_t used = strlen(verify->notes);
@@ -417,22 +415,17 @@ static int memory_take(struct verify *verify)
 {
 	unsigned count = verify->span_count;
 
-	verify->arena_bytes = ((size_t)count * verify->span_bytes + HUGE_PAGE_BYTES - 1) &
-			      ~(HUGE_PAGE_BYTES - 1);
 	verify->fds = calloc(verify->job.fd_count, sizeof(*verify->fds));
-	verify->arena = aligned_alloc(HUGE_PAGE_BYTES, verify->arena_bytes);
 	verify->spans = calloc(count, sizeof(*verify->spans));
 	verify->idle = calloc(count, sizeof(*verify->idle));
 	verify->ready = calloc(count, sizeof(*verify->ready));
 	verify->completions = calloc(count, sizeof(*verify->completions));
-	if (!verify->fds || !verify->arena || !verify->spans || !verify->idle || !verify->ready ||
-		!verify->completions)
+	if (arena_init(&verify->arena, (size_t)count * verify->span_bytes) || !verify->fds ||
+		!verify->spans || !verify->idle || !verify->ready || !verify->completions)
 		return -ENOMEM;
-	(void)madvise(verify->arena, verify->arena_bytes, MADV_HUGEPAGE);
-	memset(verify->arena, 0, verify->arena_bytes);
 	memcpy(verify->fds, verify->job.fds, verify->job.fd_count * sizeof(*verify->fds));
 	for (unsigned i = 0; i < count; i++) {
-		verify->spans[i].buffer = verify->arena + (size_t)i * verify->span_bytes;
+		verify->spans[i].buffer = verify->arena.bytes + (size_t)i * verify->span_bytes;
 		verify->idle[verify->idle_count++] = count - 1 - i;
 	}
 	return 0;
@@ -534,7 +527,7 @@ void verify_free(struct verify *verify)
 	if (!verify)
 		return;
 	free(verify->fds);
-	free(verify->arena);
+	arena_fini(&verify->arena);
 	free(verify->spans);
 	free(verify->idle);
 	free(verify->ready);

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,8 +25,6 @@
 #define WAIT_DEPTH_SHARE 8u
 
 #define FAILURE_PAUSE_NS (10 * NS_PER_MS)
-
-#define HUGE_PAGE_BYTES ((size_t)2 << 20)
 
 static void counter_add(_Atomic uint64_t *counter, uint64_t value)
 {
@@ -683,8 +680,8 @@ void *worker_main(void *arg)
 		.fds = engine->fds,
 		.fd_count = engine->job.fd_count,
 		.depth = worker->depth,
-		.arena = worker->arena,
-		.arena_bytes = worker->arena_bytes,
+		.arena = worker->arena.bytes,
+		.arena_bytes = worker->arena.size_bytes,
 	};
 	clockid_t cpu_clock;
 	int rc;
@@ -747,28 +744,23 @@ int worker_init(struct worker *worker, struct engine *engine, unsigned index, un
 	worker->fill_next_bytes = engine->job.from_bytes;
 	worker->fill_limit_bytes = engine->job.to_bytes;
 	worker->fill_file = (unsigned)(engine->job.from_bytes / engine->job.file_bytes);
-	/* Whole huge pages: a block is then one physical segment. Reads go elsewhere: bodies and their hashes belong
-	 * together. */
-	worker->arena_bytes = ((size_t)depth * request_bytes * (has_reads ? 2 : 1) + HUGE_PAGE_BYTES - 1) &
-			      ~(HUGE_PAGE_BYTES - 1);
-	worker->arena = aligned_alloc(HUGE_PAGE_BYTES, worker->arena_bytes);
 	worker->slots = calloc(depth, sizeof(*worker->slots));
 	worker->group = calloc(depth, sizeof(*worker->group));
 	worker->completions = calloc(depth, sizeof(*worker->completions));
 	worker->busy_offsets = calloc(depth, sizeof(*worker->busy_offsets));
 	worker->idle = calloc(depth, sizeof(*worker->idle));
 	worker->hashes = calloc(depth * hashes, sizeof(*worker->hashes));
-	if (!worker->arena || !worker->slots || !worker->group || !worker->completions ||
-		!worker->busy_offsets || !worker->idle || !worker->hashes)
+	/* Reads go elsewhere: bodies and their hashes belong together. */
+	if (arena_init(&worker->arena, (size_t)depth * request_bytes * (has_reads ? 2 : 1)) ||
+		!worker->slots || !worker->group || !worker->completions || !worker->busy_offsets ||
+		!worker->idle || !worker->hashes)
 		return -ENOMEM;
-	(void)madvise(worker->arena, worker->arena_bytes, MADV_HUGEPAGE);
-	memset(worker->arena, 0, worker->arena_bytes);
 	random_init(&worker->random, random_splitmix(&seed));
 	for (unsigned i = 0; i < depth; i++) {
 		struct slot *slot = &worker->slots[i];
 
 		worker->busy_offsets[i] = OFFSET_NONE;
-		slot->buffer = worker->arena + (size_t)i * request_bytes;
+		slot->buffer = worker->arena.bytes + (size_t)i * request_bytes;
 		slot->read_buffer = has_reads ? slot->buffer + (size_t)depth * request_bytes : NULL;
 		slot->body_hashes = worker->hashes + i * hashes;
 		if (engine->job.payload == PAYLOAD_RANDOM)
@@ -780,7 +772,7 @@ int worker_init(struct worker *worker, struct engine *engine, unsigned index, un
 
 void worker_fini(struct worker *worker)
 {
-	free(worker->arena);
+	arena_fini(&worker->arena);
 	free(worker->slots);
 	free(worker->group);
 	free(worker->completions);

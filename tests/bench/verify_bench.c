@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "engine/arena.h"
 #include "engine/engine.h"
 #include "engine/ledger.h"
 #include "engine/ops.h"
@@ -225,17 +225,16 @@ static long long plain_read(const struct setting *setting)
 	struct ring_setup setup = { .fds = &setting->fd, .fd_count = 1, .depth = setting->depth };
 	struct ring_completion done[DEPTH_MOST];
 	struct ring *ring = NULL;
+	struct arena arena;
 	char notes[OPS_NOTES_MAX];
 	uint64_t next = 0;
 	unsigned inflight = 0;
 
-	setup.arena_bytes = (size_t)setting->depth * REQUEST_BYTES;
-	setup.arena = aligned_alloc(2 << 20, (setup.arena_bytes + (2 << 20) - 1) & ~((size_t)(2 << 20) - 1));
-	if (!setup.arena)
-		return -1;
 	/* As the judged read has it: a request is then one segment, which a virtual disk serves several times faster. */
-	(void)madvise(setup.arena, setup.arena_bytes, MADV_HUGEPAGE);
-	memset(setup.arena, 0, setup.arena_bytes);
+	if (arena_init(&arena, (size_t)setting->depth * REQUEST_BYTES))
+		return -1;
+	setup.arena = arena.bytes;
+	setup.arena_bytes = arena.size_bytes;
 	if (ops->open(&setup, &ring, notes))
 		return -1;
 	for (; inflight < setting->depth && next < setting->bytes; next += REQUEST_BYTES)
@@ -254,7 +253,7 @@ static long long plain_read(const struct setting *setting)
 		}
 	}
 	ops->close(ring);
-	free(setup.arena);
+	arena_fini(&arena);
 	return 0;
 }
 

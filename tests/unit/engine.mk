@@ -1,5 +1,10 @@
 engine_fixture = tests/unit/engine_fixture.c tests/unit/engine_fixture.h
 
+unit_programs += tests/unit/test_arena
+tests_unit_test_arena_SOURCES = tests/unit/test_arena.c
+tests_unit_test_arena_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_arena_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
 unit_programs += tests/unit/test_hist
 tests_unit_test_hist_SOURCES = tests/unit/test_hist.c
 tests_unit_test_hist_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
