@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "alert/board.h"
+#include "alert/command.h"
 #include "alert/delivery.h"
 #include "archive/archive.h"
 #include "base/clock.h"
@@ -130,6 +131,21 @@ static int target_test(const struct config *config, const struct config_drive *d
 	return EX_OK;
 }
 
+/* It may be installed later: no reason not to start. */
+static void commands_test(const struct config *config)
+{
+	for (size_t i = 0; i < config->notify_count; i++) {
+		const struct config_notify *notify = &config->notifies[i];
+		int rc = notify->command.count ? command_check(notify->command.items[0]) : 0;
+
+		if (rc < 0)
+			log_warning(
+				"%s: notify \"%s\": command: %s: %s; alerts can't be told by it as long as "
+				"that is so",
+				config->path, notify->name, notify->command.items[0], strerror(-rc));
+	}
+}
+
 static int targets_test(const struct config *config)
 {
 	struct journal *journal = NULL;
@@ -144,6 +160,7 @@ static int targets_test(const struct config *config)
 		if (target_test(config, &config->drives[i], journal) != EX_OK)
 			exit_code = EX_CONFIG;
 	journal_close(journal);
+	commands_test(config);
 	return exit_code;
 }
 
@@ -267,6 +284,7 @@ static int delivery_begin(struct service *service)
 
 	if (service->web)
 		(void)snprintf(page_url, sizeof(page_url), "%salerts", web_url(service->web, 0));
+	commands_test(service->config);
 	if (delivery_new(&options, &service->delivery, why) == 0)
 		return EX_OK;
 	log_error("%s", why);

@@ -214,6 +214,7 @@ static void add_history(struct call *call)
 	struct text path = TEXT_INIT, *body = &call->body;
 	struct outbox *outbox = NULL;
 	char why[OUTBOX_WHY_MAX] = "";
+	size_t without_rows;
 	int rc = 0;
 
 	text_addf(&path, "%s/" OUTBOX_FILE, call->site->state_directory);
@@ -229,8 +230,12 @@ static void add_history(struct call *call)
 			"scope=\"col\">Severity</th>"
 			"<th scope=\"col\">Since</th><th scope=\"col\">Until</th><th "
 			"scope=\"col\">What</th>");
+		without_rows = body->length;
 		if (outbox)
 			rc = outbox_each_episode(outbox, HISTORY_SHOWN, add_past, call);
+		if (rc == 0 && body->length == without_rows)
+			text_add(body,
+				"<tr><td colspan=\"6\"><span class=\"mute\">none yet</span></td></tr>\n");
 		add_table_end(body);
 		if (rc < 0) {
 			text_add(body, "<p>The others can't be read: ");

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,6 +31,18 @@ struct command {
 	char output[OUTPUT_KEPT + 1];
 	size_t output_length;
 };
+
+int command_check(const char *program)
+{
+	struct stat st;
+
+	if (stat(program, &st) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	/* What runs in the end is run with the effective ids. */
+	return faccessat(AT_FDCWD, program, X_OK, AT_EACCESS) < 0 ? -errno : 0;
+}
 
 /* The body as a file: nobody need wait for a program that does not read it. */
 static int body_fd(const struct text *body)

@@ -15,6 +15,8 @@
 
 struct command;
 
+/* Can it be run now, as far as can be told without running it? 0 or -errno. */
+int command_check(const char *program);
 /* @argv: NULL at its end, the first an absolute path. @environment: "NAME=VALUE" strings, a NUL behind each, added to the
  * service's own less what systemd means for the service alone. 0 or -errno. */
 int command_begin(const char *const *argv, const struct text *environment, const struct text *body,

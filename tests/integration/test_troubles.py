@@ -162,6 +162,29 @@ def test_a_missing_target_is_said_by_t_and_at_start():
             assert "nowhere" in service.log(), service.log()
 
 
+def test_a_command_that_cannot_be_run_is_said_by_t_and_at_start():
+    with work_folder() as folder:
+        target, plain, fine = folder / "target", folder / "plain", folder / "fine"
+        target.mkdir()
+        plain.write_text("#!/bin/sh\n")
+        fine.write_text("#!/bin/sh\n")
+        fine.chmod(0o755)
+        service = Service(folder, target)
+        commands = {"gone": (folder / "nowhere", "No such file or directory"), "folder": (target, "Is a directory"),
+                    "plain": (plain, "Permission denied"), "fine": (fine, None)}
+        service.config.write_text(service.config.read_text() + "".join(
+            f'notify "{name}" {{ command = {{ "{path}", "-x" }} }}\n' for name, (path, _) in commands.items()))
+        test = subprocess.run([DAEMON, "-t", "-c", str(service.config)], capture_output=True, text=True, check=False)
+        assert test.returncode == 0, test
+        with service:
+            service.start()
+            for said in (test.stderr, service.log()):
+                for name, (path, why) in commands.items():
+                    lines = [line for line in said.splitlines() if f'notify "{name}": command: ' in line]
+                    assert [f"{path}: {why}; alerts can't be told" in line for line in lines] == [True] * bool(why), said
+            service.stop()
+
+
 def test_a_second_service_is_refused():
     with work_folder() as folder:
         target = folder / "target"
