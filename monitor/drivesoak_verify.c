@@ -22,7 +22,7 @@
 #define LOOK_US	   200000
 #define STOP_NS	   (60 * NS_PER_S)
 
-/* Filled by the sweep, read after it has ended. */
+/* Filled by the sweep's thread, read after it has ended. */
 struct findings {
 	struct verify_finding list[LISTED_MAX];
 	size_t count;
@@ -34,13 +34,6 @@ static void finding_keep(void *arg, const struct verify_finding *finding)
 
 	if (findings->count < LISTED_MAX)
 		findings->list[findings->count++] = *finding;
-}
-
-static int by_offset(const void *a, const void *b)
-{
-	const struct verify_finding *one = a, *other = b;
-
-	return (one->offset_bytes > other->offset_bytes) - (one->offset_bytes < other->offset_bytes);
 }
 
 static struct ledger *ledger_find(const struct config *config, const struct config_drive *drive,
@@ -178,12 +171,12 @@ static int sweep_target(const struct config *config, const struct config_drive *
 	ledger_close(ledger);
 	for (int i = VERIFY_GOOD + 1; i < VERIFY_VERDICT_COUNT; i++)
 		bad += progress.counts[i];
-	if (rc < 0) {
+	if (rc < 0)
 		(void)output_fail(EX_IOERR, drive->name, strerror(-rc));
-	} else {
-		qsort(findings->list, findings->count, sizeof(findings->list[0]), by_offset);
-		(is_json ? print_json : print_text)(&progress, findings, coverage);
-	}
+	else if (is_json)
+		print_json(&progress, findings, coverage);
+	else
+		print_text(&progress, findings, coverage);
 	free(findings);
 	return rc < 0 ? EX_IOERR : bad ? OUTPUT_BAD : EX_OK;
 }

@@ -87,7 +87,7 @@ static void job_announce(struct keeper *keeper, bool is_announced)
 		job_ended(keeper);
 }
 
-/* A thread of the sweep. */
+/* Sweep's thread. */
 static void finding_put(void *arg, const struct verify_finding *finding)
 {
 	struct keeper *keeper = arg;

@@ -12,7 +12,6 @@ libdrivesoak_a_SOURCES += \
 	monitor/engine/random.h \
 	monitor/engine/statefile.c monitor/engine/statefile.h \
 	monitor/engine/uring.c \
-	monitor/engine/verify.c monitor/engine/verify.h monitor/engine/verify_private.h \
+	monitor/engine/verify.c monitor/engine/verify.h \
 	monitor/engine/verify_judge.c \
-	monitor/engine/verify_judges.c \
 	monitor/engine/worker.c

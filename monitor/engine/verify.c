@@ -1,18 +1,137 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The sweep: as many requests in flight as asked for, into twice as many buffers, so that the drive has its next
- * requests before the last ones are judged; they are judged by this thread and by its helpers. */
-#include "engine/verify_private.h"
+ * requests before the last ones are judged. */
+#include "engine/verify.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "engine/arena.h"
+#include "engine/engine.h"
+#include "engine/ops.h"
+#include "engine/payload.h"
 
+#define REQUEST_BYTES (1u << 20)
 #define DEPTH_DEFAULT 8
+#define BLOCKS_MOST   (REQUEST_BYTES / PAYLOAD_SECTOR_BYTES)
+
+/* A run of whole blocks, read by one request; block by block after that request failed. */
+struct span {
+	uint64_t offset_bytes; /* in the target */
+	uint32_t bytes;
+	uint32_t done_bytes; /* read, or given up */
+	uint32_t goal_bytes; /* end of the request under way */
+	bool is_narrow;
+	uint8_t *buffer;
+	uint64_t bad[BLOCKS_MOST / 64]; /* blocks that can't be read */
+};
+
+struct progress {
+	_Atomic uint64_t done_bytes, blocks, tracked_blocks, ahead_blocks;
+	_Atomic uint64_t counts[VERIFY_VERDICT_COUNT];
+	_Atomic int error;
+	_Atomic bool is_over;
+};
+
+struct verify {
+	struct verify_job job;
+	int *fds;
+	uint64_t to_bytes; /* whole sectors */
+	uint32_t span_bytes;
+	unsigned depth, span_count;
+	pthread_t thread;
+	bool is_started;
+	_Atomic bool has_ended, stop;
+	struct progress progress;
+
+	/* Start only: the thread says how its ring came out. */
+	pthread_mutex_t gate_lock;
+	pthread_cond_t gate_moved;
+	bool is_open;
+	int open_rc;
+	char notes[ENGINE_NOTES_MAX];
+
+	/* The thread's own from here, but for ops, which is set once before the gate. */
+	const struct ring_ops *ops;
+	struct ring *ring;
+	struct arena arena;
+	struct span *spans;
+	unsigned *idle, *ready; /* stack, queue of span indexes */
+	unsigned idle_count, ready_from, ready_count, inflight;
+	struct ring_completion *completions;
+	uint64_t next_bytes;
+};
+
+static void counter_add(_Atomic uint64_t *counter, uint64_t value)
+{
+	atomic_store_explicit(
+		counter, atomic_load_explicit(counter, memory_order_relaxed) + value, memory_order_relaxed);
+}
+
+static void finding_report(struct verify *verify, const struct verify_finding *finding)
+{
+	if (verify->job.on_finding)
+		verify->job.on_finding(verify->job.on_finding_arg, finding);
+}
+
+static void block_count(struct verify *verify, enum verify_verdict verdict)
+{
+	counter_add(&verify->progress.blocks, 1);
+	counter_add(&verify->progress.counts[verdict], 1);
+}
+
+static struct ledger_expectation block_expect(const struct verify *verify, uint64_t offset, uint32_t bytes)
+{
+	const struct ledger_expectation unknown = { .rule = LEDGER_UNTRACKED };
+
+	if (!verify->job.ledger || bytes < verify->job.block_bytes)
+		return unknown;
+	return ledger_expect(verify->job.ledger, offset / verify->job.block_bytes);
+}
+
+static void block_judge(struct verify *verify, const uint8_t *data, uint64_t offset, uint32_t bytes)
+{
+	const struct verify_place place = {
+		.run_tag = verify->job.run_tag,
+		.first_sector = offset / PAYLOAD_SECTOR_BYTES,
+		.block_bytes = bytes,
+		.lba_bytes = verify->job.lba_bytes,
+	};
+	struct ledger_expectation expect = block_expect(verify, offset, bytes);
+	struct verify_finding finding = { .offset_bytes = offset, .expected_sequence = expect.sequence };
+
+	finding.verdict = verify_judge(data, &place, &expect, &finding.found_sequence);
+	if (expect.rule == LEDGER_EXACT || expect.rule == LEDGER_AT_LEAST)
+		counter_add(&verify->progress.tracked_blocks, 1);
+	if (expect.rule == LEDGER_EXACT && finding.verdict == VERIFY_GOOD &&
+		finding.found_sequence > expect.sequence)
+		counter_add(&verify->progress.ahead_blocks, 1);
+	block_count(verify, finding.verdict);
+	if (finding.verdict != VERIFY_GOOD)
+		finding_report(verify, &finding);
+}
+
+static void span_judge(struct verify *verify, unsigned index)
+{
+	struct span *span = &verify->spans[index];
+	uint32_t block_bytes = verify->job.block_bytes;
+
+	for (uint32_t at = 0, block = 0; at < span->bytes; at += block_bytes, block++) {
+		uint32_t bytes = span->bytes - at < block_bytes ? span->bytes - at : block_bytes;
+
+		if (!(span->bad[block / 64] >> block % 64 & 1))
+			block_judge(verify, span->buffer + at, span->offset_bytes + at, bytes);
+	}
+	counter_add(&verify->progress.done_bytes, span->bytes);
+	verify->idle[verify->idle_count++] = index;
+}
 
 static void span_queue(struct verify *verify, unsigned index)
 {
@@ -32,8 +151,9 @@ static void span_queue(struct verify *verify, unsigned index)
 }
 
 /* The next request of the sweep; never across two files. */
-static void span_issue(struct verify *verify, unsigned index)
+static void span_issue(struct verify *verify)
 {
+	unsigned index = verify->idle[--verify->idle_count];
 	struct span *span = &verify->spans[index];
 	uint64_t left = verify->job.file_bytes - verify->next_bytes % verify->job.file_bytes;
 
@@ -51,12 +171,10 @@ static void span_issue(struct verify *verify, unsigned index)
 
 static void spans_issue(struct verify *verify)
 {
-	unsigned index;
-
-	while (verify->inflight < verify->depth && verify->next_bytes < verify->to_bytes &&
-		!atomic_load_explicit(&verify->stop, memory_order_relaxed) &&
-		judges_take_idle(verify, &index))
-		span_issue(verify, index);
+	while (verify->idle_count && verify->inflight < verify->depth &&
+		verify->next_bytes < verify->to_bytes &&
+		!atomic_load_explicit(&verify->stop, memory_order_relaxed))
+		span_issue(verify);
 }
 
 static uint32_t block_end(const struct verify *verify, const struct span *span)
@@ -76,12 +194,13 @@ static void block_give_up(struct verify *verify, struct span *span, int error)
 		.error = error,
 	};
 
-	finding.expected_sequence = judges_expect(
+	finding.expected_sequence = block_expect(
 		verify, finding.offset_bytes, block_end(verify, span) - block * verify->job.block_bytes)
 					    .sequence;
 	span->bad[block / 64] |= 1ULL << block % 64;
 	span->done_bytes = block_end(verify, span);
-	judges_unreadable(verify, &finding);
+	block_count(verify, VERIFY_UNREADABLE);
+	finding_report(verify, &finding);
 }
 
 static void span_fail(struct verify *verify, struct span *span, int error)
@@ -127,7 +246,7 @@ static int span_complete(struct verify *verify, unsigned index, int result)
 		span_queue(verify, index);
 		return 0;
 	}
-	judges_give(verify, index);
+	verify->ready[(verify->ready_from + verify->ready_count++) % verify->span_count] = index;
 	return 0;
 }
 
@@ -142,7 +261,7 @@ static int sweep_submit(struct verify *verify)
 /* Collect what has completed, pass on what comes next. Waits only when there is nothing to judge. */
 static int sweep_turn(struct verify *verify)
 {
-	unsigned least = judges_have_ready(verify) ? 0 : 1;
+	unsigned least = verify->ready_count ? 0 : 1;
 	int rc = 0, count = 0;
 
 	if (verify->inflight)
@@ -180,15 +299,18 @@ static int sweep_run(struct verify *verify)
 {
 	int rc;
 
-	judges_start(verify);
 	spans_issue(verify);
 	rc = sweep_submit(verify);
-	while (rc == 0 && (verify->inflight || judges_have_work(verify))) {
+	while (rc == 0 && (verify->inflight || verify->ready_count)) {
 		rc = sweep_turn(verify);
-		if (rc == 0 && !judges_judge_one(verify) && !verify->inflight)
-			judges_wait(verify);
+		if (rc == 0 && verify->ready_count) {
+			unsigned index = verify->ready[verify->ready_from];
+
+			verify->ready_from = (verify->ready_from + 1) % verify->span_count;
+			verify->ready_count--;
+			span_judge(verify, index);
+		}
 	}
-	judges_stop(verify);
 	sweep_drain(verify);
 	return rc;
 }
@@ -276,8 +398,8 @@ static void *verify_main(void *arg)
 
 static int job_check(const struct verify_job *job, char *why)
 {
-	if (job->fd_count && job->file_bytes && job->block_bytes &&
-		job->block_bytes <= VERIFY_REQUEST_BYTES && job->block_bytes % PAYLOAD_SECTOR_BYTES == 0 &&
+	if (job->fd_count && job->file_bytes && job->block_bytes && job->block_bytes <= REQUEST_BYTES &&
+		job->block_bytes % PAYLOAD_SECTOR_BYTES == 0 &&
 		(job->fd_count == 1 || (job->file_bytes % job->block_bytes == 0 && !job->base_bytes)) &&
 		job->base_bytes % PAYLOAD_SECTOR_BYTES == 0 &&
 		job->to_bytes / job->file_bytes + (job->to_bytes % job->file_bytes != 0) <= job->fd_count)
@@ -295,13 +417,17 @@ static int memory_take(struct verify *verify)
 
 	verify->fds = calloc(verify->job.fd_count, sizeof(*verify->fds));
 	verify->spans = calloc(count, sizeof(*verify->spans));
+	verify->idle = calloc(count, sizeof(*verify->idle));
+	verify->ready = calloc(count, sizeof(*verify->ready));
 	verify->completions = calloc(count, sizeof(*verify->completions));
 	if (arena_init(&verify->arena, (size_t)count * verify->span_bytes) || !verify->fds ||
-		!verify->spans || !verify->completions)
+		!verify->spans || !verify->idle || !verify->ready || !verify->completions)
 		return -ENOMEM;
 	memcpy(verify->fds, verify->job.fds, verify->job.fd_count * sizeof(*verify->fds));
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < count; i++) {
 		verify->spans[i].buffer = verify->arena.bytes + (size_t)i * verify->span_bytes;
+		verify->idle[verify->idle_count++] = count - 1 - i;
+	}
 	return 0;
 }
 
@@ -318,13 +444,11 @@ static int verify_new(const struct verify_job *job, struct verify **out, char *w
 		verify->job = *job;
 		verify->depth = job->queue_depth ? job->queue_depth : DEPTH_DEFAULT;
 		verify->span_count = 2 * verify->depth;
-		verify->span_bytes = VERIFY_REQUEST_BYTES / job->block_bytes * job->block_bytes;
+		verify->span_bytes = REQUEST_BYTES / job->block_bytes * job->block_bytes;
 		verify->to_bytes = job->to_bytes / PAYLOAD_SECTOR_BYTES * PAYLOAD_SECTOR_BYTES;
 		(void)pthread_mutex_init(&verify->gate_lock, NULL);
 		(void)pthread_cond_init(&verify->gate_moved, NULL);
-		rc = judges_init(verify);
-		if (rc == 0)
-			rc = memory_take(verify);
+		rc = memory_take(verify);
 	}
 	if (rc < 0) {
 		(void)snprintf(why, ENGINE_WHY_MAX, "out of memory for the buffers of a read-back");
@@ -405,8 +529,9 @@ void verify_free(struct verify *verify)
 	free(verify->fds);
 	arena_fini(&verify->arena);
 	free(verify->spans);
+	free(verify->idle);
+	free(verify->ready);
 	free(verify->completions);
-	judges_fini(verify);
 	(void)pthread_mutex_destroy(&verify->gate_lock);
 	(void)pthread_cond_destroy(&verify->gate_moved);
 	free(verify);

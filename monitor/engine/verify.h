@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* verify.h - read an extent back at full speed and name each bad block. Judging is pure (verify_judge()); the sweep
- * reads sequentially through the same ops tables as the engine, several requests in flight, one thread; where that
- * thread can't judge as fast as the drive reads, up to three helpers of lower priority judge with it.
+ * reads sequentially through the same ops tables as the engine, several requests in flight, one thread.
  *
  * A bad block is, the first that holds:
  *   misdirected: a sector carries a good checksum but another place's number or another run's tag;
@@ -67,12 +66,10 @@ struct verify_job {
 	const struct ledger
 		*ledger; /* no engine may run with it; NULL: only checksums and places are judged */
 	enum config_engine engine;
-	const struct ring_ops *ops; /* tests; NULL: by engine */
-	/* One at a time, in no order, from the sweep's thread or a helper; may be NULL. */
-	void (*on_finding)(void *arg, const struct verify_finding *finding);
+	const struct ring_ops *ops;					     /* tests; NULL: by engine */
+	void (*on_finding)(void *arg, const struct verify_finding *finding); /* sweep's thread; may be NULL */
 	void *on_finding_arg;
-	void (*on_end)(
-		void *arg); /* sweep's thread, once, when it ended by itself, after all findings; may be NULL */
+	void (*on_end)(void *arg); /* sweep's thread, once, when it ended by itself; may be NULL */
 	void *on_end_arg;
 };
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -504,75 +503,6 @@ static void test_a_held_sweep_is_left_alone_and_ends_early(void **state)
 	verify_free(NULL);
 }
 
-/* Who found what, of a target in which every block is bad. */
-struct told {
-	pid_t threads[8];
-	unsigned thread_count;
-	uint8_t times[4096]; /* by block */
-	_Atomic bool is_being_told;
-	_Atomic unsigned overlaps;
-};
-
-static void finding_tell(void *arg, const struct verify_finding *finding)
-{
-	struct told *told = arg;
-	pid_t self = gettid();
-	unsigned i = 0;
-
-	if (atomic_exchange(&told->is_being_told, true))
-		atomic_fetch_add(&told->overlaps, 1);
-	while (i < told->thread_count && told->threads[i] != self)
-		i++;
-	if (i == told->thread_count && i < ARRAY_LEN(told->threads))
-		told->threads[told->thread_count++] = self;
-	told->times[finding->offset_bytes / BLOCK]++;
-	(void)usleep(20); /* slower than any drive */
-	atomic_store(&told->is_being_told, false);
-}
-
-static void test_helpers_judge_what_the_sweep_cannot_keep_up_with(void **state)
-{
-	const struct verify_job job = {
-		.fds = (const int[]){ -1 },
-		.fd_count = 1,
-		.file_bytes = 4096 * BLOCK,
-		.to_bytes = 4096 * BLOCK,
-		.block_bytes = BLOCK,
-		.run_tag = RUN_TAG,
-		.engine = ENGINE_NULL,
-	};
-	static struct told told;
-	struct verify_job told_job = job;
-	struct verify_progress progress;
-	struct verify *verify = NULL;
-	char why[ENGINE_WHY_MAX] = "";
-	cpu_set_t cpus;
-
-	(void)state;
-	told_job.on_finding = finding_tell;
-	told_job.on_finding_arg = &told;
-	if (verify_start(&told_job, &verify, why))
-		fail_msg("%s", why);
-	do {
-		(void)usleep(1000);
-		verify_read(verify, &progress);
-	} while (!progress.is_over);
-	assert_true(verify_stop(verify, STOP_NS));
-	verify_free(verify);
-	assert_int_equal(progress.error, 0);
-	assert_int_equal(progress.done_bytes, 4096 * BLOCK);
-	assert_int_equal(progress.blocks, 4096);
-	assert_int_equal(progress.counts[VERIFY_CORRUPT], 4096);
-	for (unsigned block = 0; block < 4096; block++)
-		assert_int_equal(told.times[block], 1);
-	assert_int_equal(atomic_load(&told.overlaps), 0);
-	assert_int_equal(sched_getaffinity(0, sizeof(cpus), &cpus), 0);
-	if (CPU_COUNT(&cpus) > 1)
-		assert_true(told.thread_count > 1);
-	else
-		assert_int_equal(told.thread_count, 1);
-}
-
 /* The kernel's interfaces on a real file, whose end is missing. */
 static void kernel_sweep(enum config_engine kind, uint64_t base)
 {
@@ -638,7 +568,6 @@ int main(void)
 			test_a_job_that_does_not_fit_is_refused, stand_make, stand_free),
 		cmocka_unit_test_setup_teardown(
 			test_a_held_sweep_is_left_alone_and_ends_early, stand_make, stand_free),
-		cmocka_unit_test(test_helpers_judge_what_the_sweep_cannot_keep_up_with),
 		cmocka_unit_test(test_a_file_is_read_through_the_kernel),
 	};
 
