@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* verify_bench FILE BYTES DEPTH ENGINE fill|verify|plain: write a stamped extent with its ledger (FILE.ledger), or read
- * it: with every block judged, or with the same requests and nothing looked at. Prints a line of JSON: bytes a second,
+/* verify_bench FILE BYTES DEPTH ENGINE fill|verify|plain|touched: write a stamped extent with its ledger (FILE.ledger), or read
+ * it: with every block judged, or with the same requests and nothing looked at, or one byte of each cache line. Prints a line of JSON: bytes a second,
  * CPU seconds of the process. For tests/bench/verify.py.
  *
  * ENGINE sim:MB_PER_S is a drive that costs no CPU: requests complete one after the other at that rate and leave the
@@ -219,37 +219,65 @@ static void plain_queue(const struct setting *setting, const struct ring_ops *op
 	ops->queue(ring, &request);
 }
 
-static long long plain_read(const struct setting *setting)
+/* One load a cache line, as the cheapest of programs that look at what they read. */
+static void touch(const uint8_t *buffer)
+{
+	const volatile uint8_t *byte = buffer;
+
+	for (size_t at = 0; at < REQUEST_BYTES; at += 64)
+		(void)byte[at];
+}
+
+/* Nothing is looked at; or, @is_touched, each byte comes to this processor, while the next requests are under way. */
+static long long plain_read(const struct setting *setting, bool is_touched)
 {
 	const struct ring_ops *ops = setting->ops;
-	struct ring_setup setup = { .fds = &setting->fd, .fd_count = 1, .depth = setting->depth };
+	const unsigned buffers = is_touched ? 2 * setting->depth : setting->depth;
+	struct ring_setup setup = { .fds = &setting->fd, .fd_count = 1, .depth = buffers };
 	struct ring_completion done[DEPTH_MOST];
+	unsigned idle[2 * DEPTH_MOST], idle_count = 0, inflight = 0;
 	struct ring *ring = NULL;
 	struct arena arena;
 	char notes[OPS_NOTES_MAX];
 	uint64_t next = 0;
-	unsigned inflight = 0;
 
 	/* As the judged read has it: a request is then one segment, which a virtual disk serves several times faster. */
-	if (arena_init(&arena, (size_t)setting->depth * REQUEST_BYTES))
+	if (arena_init(&arena, (size_t)buffers * REQUEST_BYTES))
 		return -1;
 	setup.arena = arena.bytes;
 	setup.arena_bytes = arena.size_bytes;
 	if (ops->open(&setup, &ring, notes))
 		return -1;
-	for (; inflight < setting->depth && next < setting->bytes; next += REQUEST_BYTES)
-		plain_queue(setting, ops, ring, inflight++, setup.arena, next);
-	while (inflight) {
-		int count = ops->reap(ring, 1, RING_FOREVER, done, setting->depth);
+	for (; idle_count < buffers; idle_count++)
+		idle[idle_count] = buffers - 1 - idle_count;
+	for (;;) {
+		int count;
 
-		for (int i = 0; i < count; i++, inflight--) {
+		for (; inflight < setting->depth && next < setting->bytes && idle_count; inflight++) {
+			plain_queue(setting, ops, ring, idle[--idle_count], setup.arena, next);
+			next += REQUEST_BYTES;
+		}
+		if (!inflight)
+			break;
+		count = ops->reap(ring, 1, RING_FOREVER, done, setting->depth);
+		inflight -= (unsigned)count;
+		for (int i = 0; i < count; i++) {
 			if (done[i].result <= 0)
 				return done[i].result - 1;
-			if (next < setting->bytes) {
-				plain_queue(setting, ops, ring, done[i].slot, setup.arena, next);
+			if (!is_touched) {
+				idle[idle_count++] = done[i].slot;
+				continue;
+			}
+			if (next < setting->bytes && idle_count) {
+				plain_queue(setting, ops, ring, idle[--idle_count], setup.arena, next);
 				next += REQUEST_BYTES;
 				inflight++;
 			}
+		}
+		(void)ops->submit(ring);
+		for (int i = 0; i < count && is_touched; i++) {
+			touch(setup.arena + (size_t)done[i].slot * REQUEST_BYTES);
+			idle[idle_count++] = done[i].slot;
 		}
 	}
 	ops->close(ring);
@@ -262,10 +290,11 @@ static double seconds_of(struct timeval time)
 	return (double)time.tv_sec + (double)time.tv_usec * 1e-6;
 }
 
-static int measure(const struct setting *setting, bool is_judged)
+static int measure(const struct setting *setting, const char *mode)
 {
 	uint64_t from_ns = clock_mono_ns();
-	long long bad = is_judged ? judged_read(setting) : plain_read(setting);
+	long long bad = strcmp(mode, "verify") == 0 ? judged_read(setting)
+						    : plain_read(setting, strcmp(mode, "touched") == 0);
 	double elapsed_s = (double)(clock_mono_ns() - from_ns) / 1e9;
 	struct rusage usage;
 
@@ -282,7 +311,7 @@ int main(int argc, char **argv)
 
 	if (argc != 6) {
 		(void)fprintf(stderr, "usage: verify_bench FILE BYTES DEPTH io_uring|libaio|sim:MB_PER_S "
-				      "fill|verify|plain\n");
+				      "fill|verify|plain|touched\n");
 		return 64;
 	}
 	setting.fd = open(argv[1], O_RDWR | O_CREAT | O_DIRECT | O_CLOEXEC, 0600);
@@ -303,5 +332,5 @@ int main(int argc, char **argv)
 	(void)snprintf(setting.ledger_path, sizeof(setting.ledger_path), "%s.ledger", argv[1]);
 	if (strcmp(argv[5], "fill") == 0)
 		return fill(&setting);
-	return measure(&setting, strcmp(argv[5], "verify") == 0);
+	return measure(&setting, argv[5]);
 }
