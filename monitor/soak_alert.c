@@ -324,6 +324,9 @@ int soak_alerts_new(struct soak *soak)
 	free(names);
 	if (rc == 0 && soak->options.delivery)
 		recall_all(soak);
+	/* What fired before the start fires until a sample tells otherwise. */
+	if (rc == 0)
+		publish(soak);
 	if (rc == 0 && soak->options.delivery)
 		rc = delivery_start(soak->options.delivery);
 	return rc;

@@ -47,10 +47,11 @@ static void put_finding(
 static void put_ended(
 	struct drive *drive, enum alert_rule rule, enum collapse_kind kind, struct alert_reading *reading)
 {
-	const struct collapse_turn *ended = drive_ended_finding(drive, kind);
+	const struct alert *alert = drive_get_alert(drive, rule);
+	const struct collapse_turn *ended = drive_ended_finding(drive, kind, alert->since_ms);
 	char words[EVENT_TEXT_MAX];
 
-	if (!ended || !drive_get_alert(drive, rule)->is_firing)
+	if (!ended || !alert->is_firing)
 		return;
 	put_finding(drive, &ended->finding, reading);
 	if (ended->change == COLLAPSE_ABSORBED || ended->finding.kind != kind) {
@@ -134,9 +135,8 @@ static void feed_throughput(struct drive *drive)
 static void put_stall_over(struct drive *drive, struct alert_reading *reading)
 {
 	const struct alert *alert = drive_get_alert(drive, ALERT_STALL);
-	const struct collapse_turn *ended = drive_ended_finding(drive, COLLAPSE_STALL);
 
-	if (ended && ended->finding.to_ms > alert->since_ms) {
+	if (drive_ended_finding(drive, COLLAPSE_STALL, alert->since_ms)) {
 		put_ended(drive, ALERT_STALL, COLLAPSE_STALL, reading);
 		return;
 	}
@@ -154,8 +154,10 @@ static void feed_stall(struct drive *drive)
 							 : drive_open_finding(drive, COLLAPSE_STALL);
 
 	reading.is_decided = true;
-	reading.is_unknown = !drive->is_sampling;
-	/* The fill can stall too; in the soak it is over when throughput is back. */
+	/* Of a drive that is gone or paused nobody can say that its requests complete again. */
+	reading.is_unknown = !drive->is_sampling ||
+			     (!finding && drive->status != RUN_STALLED && drive->status != RUN_RUNNING);
+	/* The fill and the read-back can stall too; in the soak it is over when throughput is back. */
 	reading.is_bad = drive->status == RUN_STALLED || finding;
 	if (drive->sample.stall_ns != SAMPLE_UNKNOWN)
 		reading.value = (double)drive->sample.stall_ns / (double)NS_PER_S;

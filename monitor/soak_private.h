@@ -46,6 +46,7 @@ struct sweep_watch {
 	struct verify *verify; /* NULL: none runs */
 	struct verify_progress last;
 	uint64_t pending_bytes, pending_blocks; /* read and not yet in a sample */
+	uint64_t moved_ns;			/* monotonic: when it was last seen to get on */
 	unsigned told;
 };
 
@@ -99,6 +100,7 @@ struct judge_watch {
 	struct collapse_finding open[COLLAPSE_KIND_COUNT]; /* with the numbers so far */
 	bool has_ended[COLLAPSE_KIND_COUNT];
 	struct collapse_turn ended[COLLAPSE_KIND_COUNT]; /* how the last of the kind ended */
+	int64_t ended_ms[COLLAPSE_KIND_COUNT];		 /* the sample that told it */
 	char finding[24],
 		words[STATUS_TEXT_MAX]; /* of what lowers throughput now: its kind, and a sentence; "" */
 };
@@ -255,7 +257,9 @@ void drive_recall_judge(struct drive *drive, struct journal *journal);
 void drive_end_judge(struct drive *drive);
 void drive_forget_judge(struct drive *drive);
 /* How the last of the kind that is no longer open ended; NULL: there was none. */
-const struct collapse_turn *drive_ended_finding(const struct drive *drive, enum collapse_kind kind);
+/* How the last one of the kind ended, if that was told at @since_ms or later; else NULL. */
+const struct collapse_turn *drive_ended_finding(
+	const struct drive *drive, enum collapse_kind kind, int64_t since_ms);
 /* The one of this kind that is not over; NULL: none. */
 const struct collapse_finding *drive_open_finding(const struct drive *drive, enum collapse_kind kind);
 /* A sentence with its numbers so far. */
