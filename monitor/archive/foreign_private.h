@@ -104,5 +104,7 @@ const char *foreign_skip(const char *at); /* blanks */
 const char *foreign_word(const char *at, const char *word);
 /* A number of digits with at most one point (or comma), not negative; NULL for anything else. @decimals may be NULL. */
 const char *foreign_number(const char *at, double *out, int *decimals);
+/* The same where commas stand between numbers: only a point is one of them. */
+const char *foreign_number_listed(const char *at, double *out);
 
 #endif
