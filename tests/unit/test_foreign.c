@@ -403,6 +403,75 @@ static void test_times_that_jitter_are_those_of_the_interval(void **state)
 		}
 }
 
+/* Reports of a disk at these times; banners between them stand as they are. */
+static struct foreign *open_times(const char *root, const char *const *times)
+{
+	static const char table[] = IOSTAT_12 IOSTAT_12_ROW("vda", "0.00", "1.00");
+	char text[8192] = "", path[600];
+	size_t used = 0;
+
+	for (; *times; times++)
+		used += (size_t)snprintf(
+			text + used, sizeof(text) - used, "%s\n%s\n", *times, **times == 'L' ? "" : table);
+	tree_file(root, "a.log", text);
+	path_of(root, "a.log", path);
+	return open_log(path, NULL);
+}
+
+struct dates_case {
+	const char *times[8];
+	int64_t from_ms, to_ms;
+	uint32_t gaps;
+	const char *warning; /* NULL: none of the order */
+};
+
+static const struct dates_case dates[] = {
+	/* A 13 is no month, wherever it stands. */
+	{ { "12/06/26 23:40:00", "12/06/26 23:50:00", "13/06/26 00:00:00", "13/06/26 00:10:00" },
+		1781307600000, 1781309400000, 0, NULL },
+	{ { "11/12/26 23:40:00", "11/12/26 23:50:00", "12/12/26 00:00:00", "12/12/26 00:10:00",
+		  "13/12/26 00:00:00" },
+		1797032400000, 1797120000000, 1, NULL },
+	{ { "06/12/26 23:40:00", "06/12/26 23:50:00", "06/13/26 00:00:00", "06/13/26 00:10:00" },
+		1781307600000, 1781309400000, 0, NULL },
+	{ { "Linux 6.1.0 (host) \t13/06/26 \t_x86_64_\t(2 CPU)", "12/06/26 12:00:00", "12/06/26 12:10:00",
+		  "12/06/26 12:20:00" },
+		1781265600000, 1781266800000, 0, NULL },
+	/* Days that follow each other. */
+	{ { "05/12/26 23:40:00", "05/12/26 23:50:00", "06/12/26 00:00:00", "06/12/26 00:10:00" },
+		1796514000000, 1796515800000, 0, NULL },
+	{ { "12/05/26 23:40:00", "12/05/26 23:50:00", "12/06/26 00:00:00", "12/06/26 00:10:00" },
+		1796514000000, 1796515800000, 0, NULL },
+	/* Nothing tells; two runs are no neighbours. */
+	{ { "12/06/26 12:00:00", "12/06/26 12:10:00", "12/06/26 12:20:00" }, 1796558400000, 1796559600000, 0,
+		"taken for the month" },
+	{ { "Linux 6.1.0 (host) \t11/06/26 \t_x86_64_\t(2 CPU)", "11/06/26 12:00:00",
+		  "Linux 6.1.0 (host) \t12/06/26 \t_x86_64_\t(2 CPU)", "12/06/26 12:00:00",
+		  "12/06/26 12:10:00", "12/06/26 12:20:00" },
+		1796558400000, 1796559600000, 0, "taken for the month" },
+	{ { "12-06-26 12:00:00", "12-06-26 12:10:00", "12-06-26 12:20:00" }, 1781265600000, 1781266800000, 0,
+		"taken for the day" },
+	{ { "12/12/26 12:00:00", "12/12/26 12:10:00", "12/12/26 12:20:00" }, 1797076800000, 1797078000000, 0,
+		NULL },
+};
+
+static void test_days_and_months_are_told_apart_by_all_dates(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(dates); i++) {
+		struct foreign *foreign = open_times(*state, dates[i].times);
+		const struct foreign_info *info = foreign_info(foreign);
+
+		print_message("%s\n", dates[i].times[0]);
+		check_u64("from", i, (uint64_t)info->from_ms, (uint64_t)dates[i].from_ms);
+		check_u64("to", i, (uint64_t)info->to_ms, (uint64_t)dates[i].to_ms);
+		assert_int_equal(info->interval_s, 600);
+		assert_int_equal(info->gap_count, dates[i].gaps);
+		assert_int_equal(has_warning(info, "the day or the month"), dates[i].warning != NULL);
+		assert_true(!dates[i].warning || has_warning(info, dates[i].warning));
+		foreign_close(foreign);
+	}
+}
+
 static void test_a_stall_grows_over_its_windows(void **state)
 {
 	char path[600];
@@ -468,6 +537,8 @@ static const struct broken_case broken[] = {
 	{ "11/30/26 21:43:41\n" IOSTAT_12 IOSTAT_12_ROW("vda", "1.00", "2.00") "\n",
 		":4: one report alone, the average since boot", 0 },
 	{ "11/30/26 25:43:41\n" IOSTAT_12, ":1: a time in a form that is not known", 0 },
+	{ "13/06/26 21:43:41\n" IOSTAT_12 IOSTAT_12_ROW("vda", "1.00", "2.00") "\n06/14/26 21:43:41\n",
+		":5: dates of both orders", 0 },
 	{ "avg-cpu:  %user   %nice\n  1.00 2.00\n\nDevice             tps    kB_read/s\n",
 		":4: no column of bytes written", 0 },
 	{ "[ 10s] reads: 0.00 MB/s writes: 100.00 MB/s fsyncs: 0.00/s response time: 4.80ms (95%)\n"
@@ -695,6 +766,7 @@ int main(void)
 		CASE(test_what_stands_beside_the_rates),
 		CASE(test_an_interval_that_nothing_tells_is_not_known),
 		CASE(test_times_that_jitter_are_those_of_the_interval),
+		CASE(test_days_and_months_are_told_apart_by_all_dates),
 		CASE(test_a_stall_grows_over_its_windows),
 		CASE(test_broken_files_are_refused_with_their_line),
 		CASE(test_files_that_cannot_be_opened),
