@@ -71,7 +71,7 @@ struct iostat {
 	size_t column_count;
 	bool in_devices; /* between a header line and the next blank one */
 	bool has_report;
-	unsigned reports; /* since the banner; the first is the average since boot */
+	unsigned reports; /* since the banner; the first is the average since boot, but with -y */
 	bool has_time, had_time;
 	int64_t t_ms, last_ms;
 	struct dates dates;
@@ -523,8 +523,10 @@ static int survey_end(struct foreign *foreign)
 	if (rc < 0)
 		return rc;
 	if (foreign->points == 0)
-		return foreign_fail(foreign, "one report alone, the average since boot: no sample");
-	foreign_warn(foreign, "the first report is left out: it is the average since boot");
+		return foreign_fail(foreign, "one report alone, taken for the average since boot (not so "
+					     "with iostat -y): no sample");
+	foreign_warn(foreign,
+		"the first report is left out, taken for the average since boot; not so with iostat -y");
 	foreign->is_absolute = iostat->had_time;
 	if (iostat->had_time && iostat->dates.is_open && !is_order_known(&iostat->dates))
 		foreign_warn(foreign,

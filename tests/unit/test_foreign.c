@@ -248,7 +248,7 @@ static const struct log_case logs[] = {
 			IOSTAT_12_ROW("vdb", "1.00", "9.00") "\n11/30/26 21:43:46\n" IOSTAT_12 IOSTAT_12_ROW(
 				"vda", "0.25", "1.00") IOSTAT_12_ROW("vdb", "0.50", "2.00") "\n",
 		"iostat", 1, { { 1796075026000, 1000, MIB, MIB / 4, 0, SAMPLE_MEASURED } }, 1,
-		"the average since boot", { 0, 0 }, { "vda", 0 } },
+		"left out, taken for the average since boot; not so with iostat -y", { 0, 0 }, { "vda", 0 } },
 	{ "iostat 11 with a half of the day and kilobytes",
 		"Linux 4.9.0 (host) \t12/01/2026 \t_x86_64_\t(8 CPU)\n\n12/01/2026 12:59:55 AM\n" IOSTAT_11
 		"sda               0.00     1.00    1.00    2.00    1.00    8.00    16.00     0.50    3.00   "
@@ -262,7 +262,8 @@ static const struct log_case logs[] = {
 		"iostat", 5,
 		{ { 1796130000000, 5000, 40960, 5120, 0, SAMPLE_MEASURED },
 			{ 1796130005000, 5000, 83200, 7680, 0, SAMPLE_MEASURED } },
-		2, "the average since boot", { 0, 0 }, { NULL, 0 } },
+		2, "left out, taken for the average since boot; not so with iostat -y", { 0, 0 },
+		{ NULL, 0 } },
 	{ "iostat with commas for points and the day first",
 		"Linux 6.1.0 (host) \t30.11.2026 \t_x86_64_\t(2 CPU)\n\n30.11.2026 21:43:41\n" IOSTAT_12
 		"vda 1,00 1,00 0,00 0,00 2,00 64,00 3,00 9,00 0,00 0,00 4,00 64,00 0,00 0,00 0,00 0,00 0,00 "
@@ -276,7 +277,8 @@ static const struct log_case logs[] = {
 		"iostat", 2,
 		{ { 1796083201000, 2000, 3 * MIB, MIB, 0, SAMPLE_MEASURED },
 			{ 1796083203000, 2000, 2 * MIB, 0, 0, SAMPLE_MEASURED } },
-		2, "the average since boot", { 0, 0 }, { NULL, 0 } },
+		2, "left out, taken for the average since boot; not so with iostat -y", { 0, 0 },
+		{ NULL, 0 } },
 	{ "iostat without times, of a known interval",
 		"Linux 6.1.0 (host) \t11/30/26 \t_x86_64_\t(2 CPU)\n\n" IOSTAT_12 IOSTAT_12_ROW(
 			"vda", "1.00", "9.00") "\n" IOSTAT_12 IOSTAT_12_ROW("vda", "0.00",
@@ -284,7 +286,8 @@ static const struct log_case logs[] = {
 		"iostat", 10,
 		{ { 20000, 10000, 10 * MIB, 0, 0, SAMPLE_MEASURED },
 			{ 30000, 10000, 20 * MIB, 0, 0, SAMPLE_MEASURED } },
-		2, "the average since boot", { 0, 0 }, { NULL, 10000 } },
+		2, "left out, taken for the average since boot; not so with iostat -y", { 0, 0 },
+		{ NULL, 10000 } },
 	{ "iostat with ISO times and a zone; the disk is left out while idle",
 		"2026-11-30T21:43:41+0100\n" IOSTAT_12 IOSTAT_12_ROW(
 			"vda", "1.00", "9.00") "\n2026-11-30T21:43:43+0100\n" IOSTAT_12 IOSTAT_12_ROW("vda",
@@ -535,7 +538,7 @@ static const struct broken_case broken[] = {
 	{ "11/30/26 21:43:41\n" IOSTAT_12 IOSTAT_12_ROW("vda", "1.00", "x.00"), ":3: vda: no number", 0 },
 	{ "11/30/26 21:43:41\n" IOSTAT_12 "vda 1.00 2.00\n", ":3: vda: 2 values where the header has 22", 0 },
 	{ "11/30/26 21:43:41\n" IOSTAT_12 IOSTAT_12_ROW("vda", "1.00", "2.00") "\n",
-		":4: one report alone, the average since boot", 0 },
+		":4: one report alone, taken for the average since boot (not so with iostat -y)", 0 },
 	{ "11/30/26 25:43:41\n" IOSTAT_12, ":1: a time in a form that is not known", 0 },
 	{ "13/06/26 21:43:41\n" IOSTAT_12 IOSTAT_12_ROW("vda", "1.00", "2.00") "\n06/14/26 21:43:41\n",
 		":5: dates of both orders", 0 },
