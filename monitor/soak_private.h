@@ -7,6 +7,7 @@
 #include <systemd/sd-event.h>
 
 #include "alert/alerts.h"
+#include "alert/spell.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "control/control.h"
@@ -191,10 +192,8 @@ struct drive {
 	uint64_t base_written_bytes, base_errors; /* of earlier starts of the service */
 	int last_error; /* positive errno of the last failed request since the start; 0: none */
 	struct log_complaint error_complaint;
-	uint64_t errors_seen_ns; /* when I/O errors were seen last; 0: never */
-	uint64_t
-		errors_before; /* as many there were before those that are an alert now; UINT64_MAX: not known */
-	uint64_t moving_ns;    /* when it last gave a sample with requests, or need not; 0: not looked yet */
+	struct spell error_spell;
+	uint64_t moving_ns; /* when it last gave a sample with requests, or need not; 0: not looked yet */
 	struct {
 		bool is_due; /* compare the disks' own counters with ours at the next full interval */
 		uint64_t disk_bytes, own_bytes;
