@@ -191,7 +191,7 @@ struct drive {
 
 	uint64_t base_written_bytes, base_errors; /* of earlier starts of the service */
 	int last_error; /* positive errno of the last failed request since the start; 0: none */
-	struct log_complaint error_complaint;
+	struct log_complaint error_complaint, epoch_complaint;
 	struct spell error_spell;
 	uint64_t moving_ns; /* when it last gave a sample with requests, or need not; 0: not looked yet */
 	struct {
