@@ -30,6 +30,11 @@ static void absent_begin(struct drive *drive, uint32_t losses, const char *why)
 	if (!drive->is_absent) {
 		drive->is_absent = true;
 		drive->absent_ms = drive_now_ms(drive);
+		/* It may be without power, which a later start and `drivesoak verify` must know as they know a boot. */
+		if (is_run_open_ended(drive)) {
+			drive->run.boot_id[0] = '\0';
+			drive_store(drive);
+		}
 		drive_event_counted(drive, "absent",
 			is_run_open_ended(drive) ? EVENT_CRITICAL : EVENT_WARNING, losses,
 			"%s; last health: %s; waiting for it", why, health);

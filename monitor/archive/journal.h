@@ -39,11 +39,11 @@ struct run_record {
 	char engine[32];	     /* what really runs: io_uring or libaio, with what was refused */
 	char direct[64];	     /* how O_DIRECT was proven, or "unproven: ..." */
 	char pre_state[16];	     /* purged, trimmed or unknown */
-	char boot_id[40];	     /* of the machine when the run was last written to */
-	double probe_ios_per_s;	     /* what the probe's shares refer to; NAN: not known yet */
-	char probe_json[2048];	     /* an object for each step that is over, comma between; "" */
-	char verify_json[512];	     /* what the verification found; "" */
-	double price_amount;	     /* NAN */
+	char boot_id[40]; /* of the machine when the run was last written to; "": the drive was away since */
+	double probe_ios_per_s; /* what the probe's shares refer to; NAN: not known yet */
+	char probe_json[2048];	/* an object for each step that is over, comma between; "" */
+	char verify_json[512];	/* what the verification found; "" */
+	double price_amount;	/* NAN */
 	char price_currency[8];
 	char frozen[RUN_FROZEN_MAX]; /* config_drive_frozen() of the start */
 	char config_json[RUN_JSON_MAX];

@@ -36,6 +36,10 @@ class DeviceService(Service):
         assert answer.returncode == 0, answer
         return answer.stdout
 
+    def boot_of(self, run_id):
+        """The boot in which the run last wrote, as its record has it; "" when the drive may have been without power since."""
+        return self.journal_rows("SELECT boot_id FROM runs WHERE id = ?", run_id)[0][0] or ""
+
     def start_refused(self):
         """What the service says that ends with 78 because nothing can run."""
         self.start(wait=False)
@@ -323,10 +327,13 @@ def test_a_drive_that_is_not_there_is_waited_for():
                 time.sleep(3)
                 assert service.process.poll() is None, service.log()
                 assert service.event_kinds().count("absent") == 1, "said once"
+                # Without power meanwhile, for all one knows: also a start from here on takes it for a power loss.
+                assert service.boot_of(run_id) == "", service.boot_of(run_id)
                 run("losetup", device, str(image))
                 service.wait_drive(lambda d: d["state"] == "running" and d["phase"] == "soak", 20, "the return")
                 wait_for(lambda: service.event_kinds().count("returned") == 1, 10, "the event of the return")
                 assert service.run_id() == run_id
+                wait_for(lambda: service.boot_of(run_id) != "", 10, "the record of the return")
                 service.stop()
         finally:
             subprocess.run(["losetup", "--detach", device], check=False, stderr=subprocess.DEVNULL)
