@@ -353,6 +353,7 @@ static void look_at_commands(struct delivery *delivery)
 		struct channel *channel = &delivery->channels[i];
 		struct attempt attempt;
 
+		command_reap_left(&channel->left);
 		if (channel->command && command_look(channel->command, &attempt))
 			channel_end(delivery, channel, &attempt);
 	}

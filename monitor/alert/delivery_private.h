@@ -35,6 +35,7 @@ struct channel {
 	enum job job; /* under way */
 	struct transfer *transfer;
 	struct command *command;
+	struct command_left left;
 	struct outbox_item item;     /* JOB_STORED, and its id */
 	struct outbox_result result; /* what came of it */
 	bool owes_result;	     /* that is not in the file yet */
