@@ -174,6 +174,7 @@ static void delivery_free(struct delivery *delivery)
 	outbox_close(delivery->outbox);
 	(void)curl_multi_cleanup(delivery->multi);
 	(void)pthread_mutex_destroy(&delivery->mutex);
+	free(delivery->firing);
 	free(delivery->channels);
 	free(delivery->addresses);
 	free(delivery->scratch);
@@ -313,7 +314,7 @@ void delivery_note_alive(struct delivery *delivery, uint64_t fresh_ns)
 
 static void take_given(struct delivery *delivery)
 {
-	struct batch **end = &delivery->unsaved;
+	struct batch **end = &delivery->unsaved, *batch;
 
 	while (*end)
 		end = &(*end)->next;
@@ -325,6 +326,8 @@ static void take_given(struct delivery *delivery)
 	for (size_t i = 0; i < delivery->channel_count; i++)
 		delivery->channels[i].test = delivery->channels[i].test_asked;
 	(void)pthread_mutex_unlock(&delivery->mutex);
+	for (batch = *end; batch; batch = batch->next)
+		delivery_note_firing(delivery, batch);
 }
 
 static void look_at_transfers(struct delivery *delivery)

@@ -78,6 +78,10 @@ struct delivery {
 	uint64_t save_next_ns;
 	uint64_t tidy_next_ns;
 	bool is_unsaved_told;
+	struct alert
+		*firing; /* what fires and was told: of the file, and of all that was handed over since */
+	size_t firing_count;
+	bool is_firing_read; /* from the file */
 	struct channel *channels;
 	size_t channel_count;		  /* those for messages come first */
 	struct outbox_channel *addresses; /* of those */
@@ -108,6 +112,10 @@ void delivery_batch_free(struct batch *batch);
 int delivery_open_file(struct delivery *delivery, char *why);
 /* Store what is in memory, if it is time for it. */
 void delivery_save(struct delivery *delivery);
+/* What was handed over in @batch counts from now on for what fires. */
+void delivery_note_firing(struct delivery *delivery, const struct batch *batch);
+/* What fired before the start, once the file can be read. */
+void delivery_recall_firing(struct delivery *delivery);
 /* There is something to do for that, at save_next_ns. */
 bool delivery_can_save(const struct delivery *delivery);
 /* The file answered @rc: one that may keep failing for good is closed, to be opened again. */

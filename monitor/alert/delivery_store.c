@@ -91,6 +91,56 @@ int delivery_each_episode(
 	return delivery->outbox ? outbox_each_episode(delivery->outbox, limit, each, arg) : 0;
 }
 
+/* The last that is known of a rule of a drive counts: as the file has it, or will. */
+static void firing_take(struct delivery *delivery, const struct alert *alert)
+{
+	struct alert *firing = delivery->firing;
+	size_t at = 0;
+
+	while (at < delivery->firing_count &&
+		(firing[at].rule != alert->rule || strcmp(firing[at].drive, alert->drive) != 0))
+		at++;
+	if (!alert->is_firing || !alert->is_told) {
+		if (at < delivery->firing_count)
+			memmove(firing + at, firing + at + 1,
+				(--delivery->firing_count - at) * sizeof(*firing));
+		return;
+	}
+	if (at == delivery->firing_count) {
+		firing = realloc(firing, (at + 1) * sizeof(*firing));
+		if (!firing) {
+			delivery->is_firing_read = false; /* then again */
+			return;
+		}
+		delivery->firing = firing;
+		delivery->firing_count++;
+	}
+	firing[at] = *alert;
+}
+
+static int firing_recall(const struct alert *alert, void *arg)
+{
+	firing_take(arg, alert);
+	return 0;
+}
+
+void delivery_note_firing(struct delivery *delivery, const struct batch *batch)
+{
+	for (size_t i = 0; i < batch->alert_count; i++)
+		firing_take(delivery, &batch->alerts[i]);
+}
+
+void delivery_recall_firing(struct delivery *delivery)
+{
+	if (delivery->is_firing_read || !delivery->outbox)
+		return;
+	delivery->is_firing_read = true;
+	if (outbox_each_firing(delivery->outbox, firing_recall, delivery) < 0)
+		delivery->is_firing_read = false;
+	for (const struct batch *batch = delivery->unsaved; batch; batch = batch->next)
+		delivery_note_firing(delivery, batch);
+}
+
 bool delivery_owes(const struct delivery *delivery, const struct batch *batch)
 {
 	for (size_t i = 0; batch->message && i < delivery->address_count; i++)
