@@ -171,6 +171,7 @@ static void delivery_free(struct delivery *delivery)
 			delivery_batch_free(lists[i]);
 			lists[i] = next;
 		}
+	outbox_close(delivery->past);
 	outbox_close(delivery->outbox);
 	(void)curl_multi_cleanup(delivery->multi);
 	(void)pthread_mutex_destroy(&delivery->mutex);
@@ -441,6 +442,9 @@ int delivery_start(struct delivery *delivery)
 	sigset_t all, before;
 	int rc;
 
+	delivery_recall_firing(delivery);
+	outbox_close(delivery->past);
+	delivery->past = NULL;
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = -pthread_create(&delivery->thread, NULL, run_thread, delivery);

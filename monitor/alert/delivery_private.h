@@ -74,6 +74,8 @@ struct delivery {
 
 	/* The thread's own. */
 	struct outbox *outbox; /* NULL: to be opened again */
+	struct outbox *past;   /* before the thread runs: what could be opened only to be read; NULL */
+	int past_rc;	       /* neither could: why; 0: there was nothing to read */
 	struct batch *unsaved;
 	uint64_t save_next_ns;
 	uint64_t tidy_next_ns;

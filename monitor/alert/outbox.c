@@ -180,9 +180,10 @@ static int check_schema(struct outbox *outbox, bool read_only)
 	return change_schema(outbox, schema);
 }
 
-int outbox_open(const char *path, bool read_only, struct outbox **out, char *why)
+/* @before its first use and once it is known to be ours. */
+static int open_with(const char *path, int flags, const char *before, bool is_read, const char *after,
+	struct outbox **out, char *why)
 {
-	const int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
 	struct outbox *outbox = calloc(1, sizeof(*outbox));
 	int rc;
 
@@ -194,10 +195,12 @@ int outbox_open(const char *path, bool read_only, struct outbox **out, char *why
 	rc = rc == SQLITE_OK ? 0 : fail(outbox, rc);
 	if (rc == 0) {
 		(void)sqlite3_busy_timeout(outbox->db, BUSY_TIMEOUT_MS);
-		rc = check_schema(outbox, read_only);
+		rc = execute(outbox, before);
 	}
-	if (rc == 0 && !read_only)
-		rc = execute(outbox, settings);
+	if (rc == 0)
+		rc = check_schema(outbox, is_read);
+	if (rc == 0)
+		rc = execute(outbox, after);
 	if (rc < 0) {
 		(void)snprintf(why, OUTBOX_WHY_MAX, "%s", outbox->error);
 		outbox_close(outbox);
@@ -205,6 +208,18 @@ int outbox_open(const char *path, bool read_only, struct outbox **out, char *why
 	}
 	*out = outbox;
 	return 0;
+}
+
+int outbox_open(const char *path, bool read_only, struct outbox **out, char *why)
+{
+	if (read_only)
+		return open_with(path, SQLITE_OPEN_READONLY, "", true, "", out, why);
+	return open_with(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "", false, settings, out, why);
+}
+
+int outbox_open_alone(const char *path, struct outbox **out, char *why)
+{
+	return open_with(path, SQLITE_OPEN_READWRITE, "PRAGMA locking_mode = EXCLUSIVE;", true, "", out, why);
 }
 
 void outbox_close(struct outbox *outbox)
