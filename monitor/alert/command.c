@@ -25,6 +25,7 @@
 
 struct command {
 	pid_t pid; /* 0: reaped */
+	struct command_left *left;
 	int pid_fd, out_fd;
 	bool is_killed;
 	uint64_t allowed_ns, deadline_ns;
@@ -166,16 +167,20 @@ static int run(struct command *command, const char *const *argv, const struct te
 }
 
 int command_begin(const char *const *argv, const struct text *environment, const struct text *body,
-	uint64_t deadline_ns, struct command **out)
+	uint64_t deadline_ns, struct command_left *left, struct command **out)
 {
 	struct command *command;
 	int in_fd, rc;
 
 	if (text_error(environment) || text_error(body))
 		return -ENOMEM;
+	command_reap_left(left);
+	if (left->count == COMMAND_LEFT_MAX)
+		return -EBUSY;
 	command = calloc(1, sizeof(*command));
 	if (!command)
 		return -ENOMEM;
+	command->left = left;
 	command->pid_fd = command->out_fd = -1;
 	command->allowed_ns = deadline_ns;
 	command->deadline_ns = clock_mono_ns() + deadline_ns;
@@ -285,6 +290,20 @@ bool command_look(struct command *command, struct attempt *out)
 	return false;
 }
 
+void command_reap_left(struct command_left *left)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < left->count; i++) {
+		siginfo_t info = { 0 };
+
+		/* As long as nobody has waited for it the number is no other's. */
+		if (waitid(P_PID, (id_t)left->pids[i], &info, WEXITED | WNOHANG) == 0 && info.si_pid == 0)
+			left->pids[kept++] = left->pids[i];
+	}
+	left->count = kept;
+}
+
 void command_free(struct command *command)
 {
 	siginfo_t info;
@@ -295,6 +314,9 @@ void command_free(struct command *command)
 		(void)kill(-command->pid, SIGKILL);
 		for (int i = 0; i < REAP_TRIES && !reap(command, &info); i++)
 			(void)usleep(REAP_PAUSE_US);
+		/* There is room: only then was it begun. */
+		if (command->pid)
+			command->left->pids[command->left->count++] = command->pid;
 	}
 	if (command->pid_fd >= 0)
 		(void)close(command->pid_fd);

@@ -171,9 +171,11 @@ static void delivery_free(struct delivery *delivery)
 			delivery_batch_free(lists[i]);
 			lists[i] = next;
 		}
+	outbox_close(delivery->past);
 	outbox_close(delivery->outbox);
 	(void)curl_multi_cleanup(delivery->multi);
 	(void)pthread_mutex_destroy(&delivery->mutex);
+	free(delivery->firing);
 	free(delivery->channels);
 	free(delivery->addresses);
 	free(delivery->scratch);
@@ -313,7 +315,7 @@ void delivery_note_alive(struct delivery *delivery, uint64_t fresh_ns)
 
 static void take_given(struct delivery *delivery)
 {
-	struct batch **end = &delivery->unsaved;
+	struct batch **end = &delivery->unsaved, *batch;
 
 	while (*end)
 		end = &(*end)->next;
@@ -325,6 +327,8 @@ static void take_given(struct delivery *delivery)
 	for (size_t i = 0; i < delivery->channel_count; i++)
 		delivery->channels[i].test = delivery->channels[i].test_asked;
 	(void)pthread_mutex_unlock(&delivery->mutex);
+	for (batch = *end; batch; batch = batch->next)
+		delivery_note_firing(delivery, batch);
 }
 
 static void look_at_transfers(struct delivery *delivery)
@@ -353,6 +357,7 @@ static void look_at_commands(struct delivery *delivery)
 		struct channel *channel = &delivery->channels[i];
 		struct attempt attempt;
 
+		command_reap_left(&channel->left);
 		if (channel->command && command_look(channel->command, &attempt))
 			channel_end(delivery, channel, &attempt);
 	}
@@ -437,6 +442,9 @@ int delivery_start(struct delivery *delivery)
 	sigset_t all, before;
 	int rc;
 
+	delivery_recall_firing(delivery);
+	outbox_close(delivery->past);
+	delivery->past = NULL;
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = -pthread_create(&delivery->thread, NULL, run_thread, delivery);

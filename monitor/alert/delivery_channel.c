@@ -76,34 +76,16 @@ static void test_message(struct delivery *delivery, uint64_t test, struct alert_
 		out->id, sizeof(out->id), "test-%llu-%lld", (unsigned long long)test, (long long)out->t_ms);
 }
 
-/* What fires, a message after the other when it does not fit into one. */
-struct firing {
-	struct alert_message *message;
-	size_t skipped, skip;
-};
-
-static int firing_add(const struct alert *alert, void *arg)
-{
-	struct firing *firing = arg;
-	struct alert_message *message = firing->message;
-
-	if (firing->skipped < firing->skip) {
-		firing->skipped++;
-		return 0;
-	}
-	message->entries[message->count++] = (struct alert_entry){ .note = ALERT_REPEATED, .alert = *alert };
-	return message->count == ALERTS_MESSAGE_MAX;
-}
-
+/* What fires, a message after the other when it does not fit into one; of the file and of what is not in it yet. */
 static bool firing_message(struct delivery *delivery, struct channel *channel, struct alert_message *out)
 {
-	struct firing firing = { .message = out, .skip = channel->resent };
-
 	out->count = 0;
 	out->id[0] = '\0';
 	out->t_ms = clock_wall_ms();
-	if (delivery->outbox)
-		(void)outbox_each_firing(delivery->outbox, firing_add, &firing);
+	delivery_recall_firing(delivery);
+	for (size_t i = channel->resent; i < delivery->firing_count && out->count < ALERTS_MESSAGE_MAX; i++)
+		out->entries[out->count++] = (struct alert_entry){ .note = ALERT_REPEATED,
+			.alert = delivery->firing[i] };
 	channel->resent += out->count;
 	if (out->count < ALERTS_MESSAGE_MAX) {
 		channel->resent = 0;

@@ -35,6 +35,7 @@ struct channel {
 	enum job job; /* under way */
 	struct transfer *transfer;
 	struct command *command;
+	struct command_left left;
 	struct outbox_item item;     /* JOB_STORED, and its id */
 	struct outbox_result result; /* what came of it */
 	bool owes_result;	     /* that is not in the file yet */
@@ -73,10 +74,16 @@ struct delivery {
 
 	/* The thread's own. */
 	struct outbox *outbox; /* NULL: to be opened again */
+	struct outbox *past;   /* before the thread runs: what could be opened only to be read; NULL */
+	int past_rc;	       /* neither could: why; 0: there was nothing to read */
 	struct batch *unsaved;
 	uint64_t save_next_ns;
 	uint64_t tidy_next_ns;
 	bool is_unsaved_told;
+	struct alert
+		*firing; /* what fires and was told: of the file, and of all that was handed over since */
+	size_t firing_count;
+	bool is_firing_read; /* from the file */
 	struct channel *channels;
 	size_t channel_count;		  /* those for messages come first */
 	struct outbox_channel *addresses; /* of those */
@@ -107,6 +114,10 @@ void delivery_batch_free(struct batch *batch);
 int delivery_open_file(struct delivery *delivery, char *why);
 /* Store what is in memory, if it is time for it. */
 void delivery_save(struct delivery *delivery);
+/* What was handed over in @batch counts from now on for what fires. */
+void delivery_note_firing(struct delivery *delivery, const struct batch *batch);
+/* What fired before the start, once the file can be read. */
+void delivery_recall_firing(struct delivery *delivery);
 /* There is something to do for that, at save_next_ns. */
 bool delivery_can_save(const struct delivery *delivery);
 /* The file answered @rc: one that may keep failing for good is closed, to be opened again. */

@@ -145,9 +145,12 @@ static int send_command(
 		argv[count++] = address;
 	}
 	if (rc == 0)
-		rc = command_begin(
-			argv, &environment, &body, delivery->options.command_ns, &channel->command);
-	if (rc < 0)
+		rc = command_begin(argv, &environment, &body, delivery->options.command_ns, &channel->left,
+			&channel->command);
+	if (rc == -EBUSY)
+		(void)snprintf(why, ATTEMPT_TEXT_MAX, "%s: %d of it were killed and have not ended yet",
+			notify->command.items[0], COMMAND_LEFT_MAX);
+	else if (rc < 0)
 		(void)snprintf(why, ATTEMPT_TEXT_MAX, "%s: %s", notify->command.items[0], strerror(-rc));
 	text_fini(&environment);
 	text_fini(&body);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 
@@ -19,8 +20,9 @@ static int put_aside(struct delivery *delivery, const char *what, char *why)
 	static const char *const parts[] = { "", "-wal", "-shm" };
 	char from[620], to[640];
 
+	outbox_close(delivery->past);
 	outbox_close(delivery->outbox);
-	delivery->outbox = NULL;
+	delivery->past = delivery->outbox = NULL;
 	delivery->tidy_next_ns = 0;
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		(void)snprintf(from, sizeof(from), "%s%s", delivery->path, parts[i]);
@@ -50,8 +52,24 @@ static int begin_outbox(struct delivery *delivery, char *why)
 	return rc;
 }
 
+static bool has_content(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_size > 0;
+}
+
+/* Where it can't be opened to be written now: what fired before the start is in it all the same. */
+static int open_past(struct delivery *delivery, int rc)
+{
+	char why[OUTBOX_WHY_MAX];
+
+	return rc == -ENOSPC ? outbox_open_alone(delivery->path, &delivery->past, why) : rc;
+}
+
 int delivery_open_file(struct delivery *delivery, char *why)
 {
+	const bool has_past = has_content(delivery->path);
 	char words[OUTBOX_WHY_MAX], what[OUTBOX_WHY_MAX];
 	int rc = outbox_open(delivery->path, false, &delivery->outbox, words);
 
@@ -64,22 +82,31 @@ int delivery_open_file(struct delivery *delivery, char *why)
 			rc = begin_outbox(delivery, words);
 	}
 	/* A full disk is no reason not to start: the thread tries again. */
-	if (rc == -ENOSPC || rc == -EBUSY)
+	if (rc == -ENOSPC || rc == -EBUSY) {
+		if (has_past && !delivery->outbox)
+			delivery->past_rc = open_past(delivery, rc);
 		rc = 0;
+	}
 	if (rc < 0)
 		(void)snprintf(why, DELIVERY_WHY_MAX, "%.200s: %s", delivery->path, words);
 	return rc;
+}
+
+static struct outbox *readable(const struct delivery *delivery)
+{
+	return delivery->outbox ? delivery->outbox : delivery->past;
 }
 
 int delivery_each_last(
 	struct delivery *delivery, int (*each)(const struct alert *alert, void *arg), void *arg)
 {
 	char what[OUTBOX_WHY_MAX], why[OUTBOX_WHY_MAX];
-	int rc = delivery->outbox ? outbox_each_last(delivery->outbox, each, arg) : 0;
+	struct outbox *outbox = readable(delivery);
+	int rc = outbox ? outbox_each_last(outbox, each, arg) : delivery->past_rc;
 
-	if (rc != -EBADMSG)
+	if (rc != -EBADMSG || !outbox)
 		return rc;
-	text_copy(what, sizeof(what), outbox_error(delivery->outbox));
+	text_copy(what, sizeof(what), outbox_error(outbox));
 	if (put_aside(delivery, what, why) == 0)
 		(void)begin_outbox(delivery, why);
 	return rc;
@@ -88,7 +115,61 @@ int delivery_each_last(
 int delivery_each_episode(
 	struct delivery *delivery, size_t limit, int (*each)(const struct alert *alert, void *arg), void *arg)
 {
-	return delivery->outbox ? outbox_each_episode(delivery->outbox, limit, each, arg) : 0;
+	struct outbox *outbox = readable(delivery);
+
+	return outbox ? outbox_each_episode(outbox, limit, each, arg) : delivery->past_rc;
+}
+
+/* The last that is known of a rule of a drive counts: as the file has it, or will. */
+static void firing_take(struct delivery *delivery, const struct alert *alert)
+{
+	struct alert *firing = delivery->firing;
+	size_t at = 0;
+
+	while (at < delivery->firing_count &&
+		(firing[at].rule != alert->rule || strcmp(firing[at].drive, alert->drive) != 0))
+		at++;
+	if (!alert->is_firing || !alert->is_told) {
+		if (at < delivery->firing_count)
+			memmove(firing + at, firing + at + 1,
+				(--delivery->firing_count - at) * sizeof(*firing));
+		return;
+	}
+	if (at == delivery->firing_count) {
+		firing = realloc(firing, (at + 1) * sizeof(*firing));
+		if (!firing) {
+			delivery->is_firing_read = false; /* then again */
+			return;
+		}
+		delivery->firing = firing;
+		delivery->firing_count++;
+	}
+	firing[at] = *alert;
+}
+
+static int firing_recall(const struct alert *alert, void *arg)
+{
+	firing_take(arg, alert);
+	return 0;
+}
+
+void delivery_note_firing(struct delivery *delivery, const struct batch *batch)
+{
+	for (size_t i = 0; i < batch->alert_count; i++)
+		firing_take(delivery, &batch->alerts[i]);
+}
+
+void delivery_recall_firing(struct delivery *delivery)
+{
+	struct outbox *outbox = readable(delivery);
+
+	if (delivery->is_firing_read || !outbox)
+		return;
+	delivery->is_firing_read = true;
+	if (outbox_each_firing(outbox, firing_recall, delivery) < 0)
+		delivery->is_firing_read = false;
+	for (const struct batch *batch = delivery->unsaved; batch; batch = batch->next)
+		delivery_note_firing(delivery, batch);
 }
 
 bool delivery_owes(const struct delivery *delivery, const struct batch *batch)

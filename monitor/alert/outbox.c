@@ -52,10 +52,11 @@ static const char settings[] =
 	"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
 	"PRAGMA journal_size_limit = 4194304;";
 
-/* Of the row a of alerts. */
-#define LATEST_SINCE "(SELECT max(since_ms) FROM alerts AS b WHERE b.drive = a.drive AND b.alert = a.alert)"
-#define IS_LAST	     " a.since_ms = " LATEST_SINCE
-#define IS_NOT_LAST  " a.since_ms < " LATEST_SINCE
+/* The last episode of a rule of a drive is the one that was stored last, whatever the clock said: each time an alert is put
+ * its row gets a new rowid, higher than all others. One scan of an index, not one for each row. */
+#define LAST_ROWS   "(SELECT max(rowid) FROM alerts GROUP BY drive, alert)"
+#define IS_LAST	    " rowid IN " LAST_ROWS
+#define IS_NOT_LAST " rowid NOT IN " LAST_ROWS
 
 static const char *const state_names[] = { "waiting", "delivered", "given-up" };
 
@@ -179,9 +180,10 @@ static int check_schema(struct outbox *outbox, bool read_only)
 	return change_schema(outbox, schema);
 }
 
-int outbox_open(const char *path, bool read_only, struct outbox **out, char *why)
+/* @before its first use and once it is known to be ours. */
+static int open_with(const char *path, int flags, const char *before, bool is_read, const char *after,
+	struct outbox **out, char *why)
 {
-	const int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
 	struct outbox *outbox = calloc(1, sizeof(*outbox));
 	int rc;
 
@@ -193,10 +195,12 @@ int outbox_open(const char *path, bool read_only, struct outbox **out, char *why
 	rc = rc == SQLITE_OK ? 0 : fail(outbox, rc);
 	if (rc == 0) {
 		(void)sqlite3_busy_timeout(outbox->db, BUSY_TIMEOUT_MS);
-		rc = check_schema(outbox, read_only);
+		rc = execute(outbox, before);
 	}
-	if (rc == 0 && !read_only)
-		rc = execute(outbox, settings);
+	if (rc == 0)
+		rc = check_schema(outbox, is_read);
+	if (rc == 0)
+		rc = execute(outbox, after);
 	if (rc < 0) {
 		(void)snprintf(why, OUTBOX_WHY_MAX, "%s", outbox->error);
 		outbox_close(outbox);
@@ -204,6 +208,18 @@ int outbox_open(const char *path, bool read_only, struct outbox **out, char *why
 	}
 	*out = outbox;
 	return 0;
+}
+
+int outbox_open(const char *path, bool read_only, struct outbox **out, char *why)
+{
+	if (read_only)
+		return open_with(path, SQLITE_OPEN_READONLY, "", true, "", out, why);
+	return open_with(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "", false, settings, out, why);
+}
+
+int outbox_open_alone(const char *path, struct outbox **out, char *why)
+{
+	return open_with(path, SQLITE_OPEN_READWRITE, "PRAGMA locking_mode = EXCLUSIVE;", true, "", out, why);
 }
 
 void outbox_close(struct outbox *outbox)
@@ -530,7 +546,7 @@ static int clear_up(struct outbox *outbox, int64_t now_ms)
 		"DELETE FROM entries WHERE message IN (SELECT message FROM done);"
 		"DELETE FROM messages WHERE message IN (SELECT message FROM done);"
 		"DROP TABLE done;"
-		"DELETE FROM alerts AS a WHERE until_ms IS NOT NULL AND NOT owes_end AND since_ms <"
+		"DELETE FROM alerts WHERE until_ms IS NOT NULL AND NOT owes_end AND since_ms <"
 		" (SELECT since_ms FROM alerts ORDER BY since_ms DESC LIMIT 1 OFFSET " VALUE_OF(
 			EPISODES_KEPT) ") AND" IS_NOT_LAST ";",
 		(long long)(now_ms - KEEP_DONE_MS));
@@ -542,10 +558,9 @@ static int start_again(struct outbox *outbox)
 	return execute(outbox,
 		"CREATE INDEX IF NOT EXISTS deliveries_last ON deliveries (name, kind, last_ms);"
 		"UPDATE deliveries SET next_ms = 0 WHERE state = 'waiting';"
-		"UPDATE alerts AS a SET firing = 0, owes_end = 0, until_ms = (SELECT min(since_ms) FROM "
-		"alerts"
-		" AS b WHERE b.drive = a.drive AND b.alert = a.alert AND b.since_ms > a.since_ms)"
-		" WHERE firing AND" IS_NOT_LAST ";");
+		"UPDATE alerts AS a SET firing = 0, owes_end = 0, until_ms = max(since_ms,"
+		" (SELECT since_ms FROM alerts AS b WHERE b.drive = a.drive AND b.alert = a.alert"
+		" AND b.rowid > a.rowid ORDER BY b.rowid LIMIT 1)) WHERE firing AND" IS_NOT_LAST ";");
 }
 
 int outbox_begin(struct outbox *outbox, const struct outbox_channel *channels, size_t count, int64_t now_ms,
@@ -589,14 +604,13 @@ static int walk(struct outbox *outbox, const char *sql, size_t limit,
 
 int outbox_each_last(struct outbox *outbox, int (*each)(const struct alert *alert, void *arg), void *arg)
 {
-	return walk(outbox, "SELECT * FROM alerts AS a WHERE" IS_LAST, 0, each, arg);
+	return walk(outbox, "SELECT * FROM alerts WHERE" IS_LAST, 0, each, arg);
 }
 
 int outbox_each_firing(struct outbox *outbox, int (*each)(const struct alert *alert, void *arg), void *arg)
 {
 	return walk(outbox,
-		"SELECT * FROM alerts AS a WHERE firing AND told AND" IS_LAST
-		" ORDER BY since_ms, drive, alert",
+		"SELECT * FROM alerts WHERE firing AND told AND" IS_LAST " ORDER BY since_ms, drive, alert",
 		0, each, arg);
 }
 

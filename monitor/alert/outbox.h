@@ -61,6 +61,8 @@ struct outbox;
 
 /* Open or, unless @read_only, create @path. @why has OUTBOX_WHY_MAX. A damaged file stays as it is: -EBADMSG. */
 int outbox_open(const char *path, bool read_only, struct outbox **out, char *why);
+/* To be read only, with nobody else while it is open: it needs no file beside it (-shm), for which a full disk has no room. */
+int outbox_open_alone(const char *path, struct outbox **out, char *why);
 void outbox_close(struct outbox *outbox); /* NULL is fine */
 const char *outbox_error(const struct outbox *outbox);
 

@@ -26,3 +26,8 @@ unit_programs += tests/unit/test_delivery_file
 tests_unit_test_delivery_file_SOURCES = tests/unit/test_delivery_file.c $(delivery_fixture)
 tests_unit_test_delivery_file_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_delivery_file_LDADD = $(LDADD) $(CMOCKA_LIBS)
+
+unit_programs += tests/unit/test_alert_command
+tests_unit_test_alert_command_SOURCES = tests/unit/test_alert_command.c $(delivery_fixture)
+tests_unit_test_alert_command_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_alert_command_LDADD = $(LDADD) $(CMOCKA_LIBS)

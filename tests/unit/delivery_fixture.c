@@ -42,7 +42,7 @@ int delivery_fixture_set_up(void **state)
 	return 0;
 }
 
-void delivery_fixture_start(void)
+void delivery_fixture_open(void)
 {
 	static char folder[200];
 	const struct delivery_options options = {
@@ -62,6 +62,11 @@ void delivery_fixture_start(void)
 	text_copy(folder, sizeof(folder), alert_path(""));
 	if (delivery_new(&options, &delivery_rig.delivery, why) < 0)
 		fail_msg("%s", why);
+}
+
+void delivery_fixture_start(void)
+{
+	delivery_fixture_open();
 	assert_int_equal(delivery_start(delivery_rig.delivery), 0);
 }
 

@@ -26,7 +26,8 @@ extern struct delivery_rig delivery_rig;
 /* A folder, two channels that are not used yet, short pauses. */
 int delivery_fixture_set_up(void **state);
 int delivery_fixture_tear_down(void **state);
-/* The delivery on what is in the folder; begin: with a fresh board. */
+/* The delivery on what is in the folder; open: its thread does not run yet; begin: with a fresh board. */
+void delivery_fixture_open(void);
 void delivery_fixture_start(void);
 void delivery_fixture_begin(void);
 void delivery_fixture_stop(void);

@@ -3,11 +3,13 @@
 #include "unit.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -304,6 +306,93 @@ static void test_what_fires_is_sent_again_beside_what_waits(void **state)
 	receiver_stop(&receiver);
 }
 
+static void change(const char *drive, bool is_firing)
+{
+	struct alert alert = alert_fixture(drive, ALERT_COLLAPSE);
+
+	alert.is_told = true;
+	alert.is_firing = is_firing;
+	if (!is_firing)
+		alert.until_ms = T0 + 1;
+	assert_true(delivery_put(delivery_rig.delivery, &alert, 1, NULL));
+}
+
+/* What a whole round of the receiver has. */
+static void wait_for_round(struct receiver *receiver, uint64_t drives)
+{
+	for (int tries = 0; tries < 100; tries++) {
+		const unsigned before = atomic_load(&receiver->requests);
+
+		WAIT_FOR(atomic_load(&receiver->requests) > before);
+		atomic_store(&receiver->drives, 0);
+		WAIT_FOR(atomic_load(&receiver->requests) > before + 1);
+		if (atomic_load(&receiver->drives) == drives)
+			return;
+	}
+	fail_msg("no round with drives %llx", (unsigned long long)drives);
+}
+
+static void resend_begin(struct receiver *receiver)
+{
+	receiver_start(receiver, ANSWER("200 OK"));
+	delivery_rig.notifies[0].webhook = delivery_rig.url;
+	delivery_rig.notifies[0].format = FORMAT_ALERTMANAGER_API;
+	delivery_rig.config.notify_count = 1;
+	delivery_rig.resend_ns = 100 * NS_PER_MS;
+	delivery_fixture_begin();
+	change("drive01", true);
+	change("drive02", true);
+	wait_for_round(receiver, 1 << 1 | 1 << 2);
+}
+
+/* What fires is known also while it can't be written, or the file not even be read: what began is sent again, what ended is
+ * not. */
+static void test_what_fires_is_sent_again_from_memory(void **state)
+{
+	static struct receiver receiver;
+	sqlite3 *lock;
+
+	(void)state;
+	resend_begin(&receiver);
+	delivery_fixture_lock(&lock);
+	change("drive02", false);
+	change("drive03", true);
+	wait_for_round(&receiver, 1 << 1 | 1 << 3);
+	change("drive03", false);
+	change("drive04", true);
+	change("drive02", true);
+	wait_for_round(&receiver, 1 << 1 | 1 << 2 | 1 << 4);
+	delivery_fixture_unlock(lock);
+	/* The same at the next start. */
+	delivery_fixture_stop();
+	delivery_fixture_start();
+	wait_for_round(&receiver, 1 << 1 | 1 << 2 | 1 << 4);
+	delivery_fixture_stop();
+	receiver_stop(&receiver);
+}
+
+static void test_what_fires_is_sent_again_without_the_file(void **state)
+{
+	static struct receiver receiver;
+	struct rlimit limit, none;
+
+	(void)state;
+	resend_begin(&receiver);
+	/* Any write fails: the file is closed and can't be opened. */
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	none = (struct rlimit){ 1, limit.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	change("drive02", false);
+	change("drive03", true);
+	wait_for_round(&receiver, 1 << 1 | 1 << 3);
+	delivery_fixture_sleep_ms(100);
+	wait_for_round(&receiver, 1 << 1 | 1 << 3);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	delivery_fixture_stop();
+	receiver_stop(&receiver);
+}
+
 int main(void)
 {
 #define CASE(function)                                                                                       \
@@ -321,6 +410,8 @@ int main(void)
 		CASE(test_who_waits_does_not_spin),
 		CASE(test_a_long_send_from_memory_does_not_spin),
 		CASE(test_what_fires_is_sent_again_beside_what_waits),
+		CASE(test_what_fires_is_sent_again_from_memory),
+		CASE(test_what_fires_is_sent_again_without_the_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

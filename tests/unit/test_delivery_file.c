@@ -2,6 +2,7 @@
 /* The delivery thread and the file of its messages: full, locked, damaged, of before a kill, and what is given up. */
 #include "unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -300,6 +301,64 @@ static void test_a_full_disk_at_the_start_holds_neither_it_nor_messages(void **s
 	assert_int_equal(umount(folder), 0);
 }
 
+static void check_past(int rc, int count)
+{
+	int episodes = 0, last = 0;
+
+	assert_int_equal(delivery_each_last(delivery_rig.delivery, delivery_fixture_count, &last), rc);
+	assert_int_equal(
+		delivery_each_episode(delivery_rig.delivery, 10, delivery_fixture_count, &episodes), rc);
+	assert_int_equal(last, count);
+	assert_int_equal(episodes, count);
+}
+
+/* There need not be room for the file beside it to read what fired before the start. */
+static void test_a_full_disk_at_the_start_hides_nothing_of_before(void **state)
+{
+	char folder[200];
+
+	(void)state;
+	text_copy(folder, sizeof(folder), alert_path(""));
+	if (geteuid() != 0 || mount("tmpfs", folder, "tmpfs", 0, "size=1M") != 0)
+		skip();
+	fill_disk(alert_path("filler"));
+	delivery_rig.config.notify_count = 1;
+	delivery_fixture_open(); /* nothing fired ever */
+	check_past(0, 0);
+	delivery_fixture_stop();
+	assert_int_equal(unlink(alert_path("filler")), 0);
+	delivery_fixture_begin();
+	delivery_fixture_put("evo");
+	delivery_fixture_stop();
+	fill_disk(alert_path("filler"));
+	delivery_fixture_open();
+	check_past(0, 1);
+	assert_int_equal(delivery_start(delivery_rig.delivery), 0);
+	assert_int_equal(unlink(alert_path("filler")), 0);
+	delivery_fixture_put("pro");
+	WAIT_FOR(delivery_fixture_number("SELECT count(*) FROM alerts") == 2);
+	delivery_fixture_stop();
+	assert_int_equal(umount(folder), 0);
+}
+
+static void test_what_cannot_be_read_at_the_start_is_an_error(void **state)
+{
+	sqlite3 *lock;
+
+	(void)state;
+	delivery_fixture_open();
+	check_past(0, 0);
+	delivery_fixture_stop();
+	assert_int_equal(sqlite3_open(alert_path(OUTBOX_FILE), &lock), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_exec(lock, "PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE", NULL, NULL, NULL),
+		SQLITE_OK);
+	delivery_fixture_open();
+	check_past(-EBUSY, 0);
+	delivery_fixture_stop();
+	delivery_fixture_unlock(lock);
+}
+
 static void test_a_kill_between_any_two_steps_loses_nothing(void **state)
 {
 	(void)state;
@@ -355,6 +414,8 @@ int main(void)
 		CASE(test_what_is_tried_for_long_is_given_up),
 		CASE(test_a_file_damaged_further_on_is_put_aside),
 		CASE(test_a_full_disk_at_the_start_holds_neither_it_nor_messages),
+		CASE(test_a_full_disk_at_the_start_hides_nothing_of_before),
+		CASE(test_what_cannot_be_read_at_the_start_is_an_error),
 		CASE(test_a_kill_between_any_two_steps_loses_nothing),
 	};
 

@@ -369,6 +369,41 @@ static void test_only_the_last_episode_fires(void **state)
 	outbox_close(outbox);
 }
 
+/* The last is the one that was stored last: what came while the clock was a year ahead is not that for a year. */
+static void test_a_clock_that_was_ahead_makes_no_last_episode(void **state)
+{
+	struct alert ahead = alert_fixture("evo", ALERT_COLLAPSE), now = ahead, got[2];
+	struct outbox *outbox = open_outbox();
+	uint64_t lost;
+
+	(void)state;
+	ahead.is_told = now.is_told = true;
+	ahead.since_ms = T0 + 365 * 86400000LL;
+	assert_int_equal(outbox_put(outbox, &ahead, 1, NULL, NULL, 0, 0), 0);
+	assert_int_equal(outbox_put(outbox, &now, 1, NULL, NULL, 0, 0), 0);
+	for (int i = 0; i < 2; i++) {
+		collected = 0;
+		assert_int_equal(outbox_each_firing(outbox, collect, got), 0);
+		assert_int_equal(collected, 1);
+		check_same(&got[0], &now);
+		collected = 0;
+		assert_int_equal(outbox_each_last(outbox, collect, got), 0);
+		assert_int_equal(collected, 1);
+		check_same(&got[0], &now);
+		/* Also once it was put again, and at the next start, which closes the other. */
+		now.told_ms = T0 + 7;
+		assert_int_equal(outbox_put(outbox, &now, 1, NULL, NULL, 0, 0), 0);
+		assert_int_equal(outbox_begin(outbox, channels, 2, T0, true, &lost), 0);
+	}
+	collected = 0;
+	assert_int_equal(outbox_each_episode(outbox, 2, collect, got), 0);
+	assert_int_equal(collected, 2);
+	ahead.is_firing = false;
+	ahead.until_ms = ahead.since_ms;
+	check_same(&got[0], &ahead);
+	outbox_close(outbox);
+}
+
 static void test_many_episodes_are_cut_but_no_last_one(void **state)
 {
 	struct alert last = alert_fixture("pro", ALERT_STALL), owing = alert_fixture("evo", ALERT_COLLAPSE);
@@ -436,6 +471,7 @@ int main(void)
 		CASE(test_episodes),
 		CASE(test_the_same_message_again_is_no_other),
 		CASE(test_only_the_last_episode_fires),
+		CASE(test_a_clock_that_was_ahead_makes_no_last_episode),
 		CASE(test_many_episodes_are_cut_but_no_last_one),
 		CASE(test_what_is_no_such_file_is_refused),
 	};
