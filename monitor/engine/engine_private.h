@@ -105,6 +105,7 @@ struct engine {
 	pthread_cond_t gate_moved;
 	enum { GATE_SHUT, GATE_OPEN, GATE_CANCELLED } gate;
 	unsigned gate_arrived;
+	uint64_t gate_opened_ns; /* where the due times of all workers begin */
 	int gate_rc;
 	_Atomic unsigned working; /* workers whose loop has not ended */
 	_Atomic int failure;	  /* negative errno of a loop that could not go on */

@@ -522,17 +522,23 @@ static int queue_prime(struct worker *worker)
 	return rc;
 }
 
+/* When the worker's first request is due: the workers take turns, else each due time would be a burst of all of them. */
+static void pace_begin(struct worker *worker)
+{
+	worker->due_ns = (double)worker->engine->gate_opened_ns +
+			 worker->pace_ns * worker->index / worker->engine->worker_count;
+}
+
 /* Issue what is due. How long to wait for the next due time, RING_FOREVER when a completion must come first. */
 static uint64_t pace(struct worker *worker)
 {
 	const struct engine_job *job = &worker->engine->job;
 	double now_ns = (double)clock_mono_ns();
 
-	if (worker->due_ns <= 0)
-		worker->due_ns = now_ns;
-	/* Only an open loop owes the past. */
+	/* Only an open loop owes the past. What is left out are whole turns, so that the workers still take turns. */
 	if (!job->is_open_loop && worker->due_ns < now_ns - worker->pace_ns)
-		worker->due_ns = now_ns;
+		worker->due_ns += (double)(uint64_t)((now_ns - worker->due_ns) / worker->pace_ns) *
+				  worker->pace_ns;
 	while (worker->idle_count && worker->due_ns <= now_ns) {
 		unsigned index = worker->idle[--worker->idle_count];
 
@@ -589,6 +595,7 @@ static int worker_loop(struct worker *worker)
 	uint64_t timeout_ns = RING_FOREVER;
 	int rc = queue_prime(worker);
 
+	pace_begin(worker);
 	while (rc >= 0) {
 		unsigned least = worker->wait_least;
 

@@ -226,6 +226,59 @@ static void test_an_open_loop_counts_latency_from_the_intended_time(void **state
 	assert_in_range(totals.write_ios, elapsed_ms - elapsed_ms / 5, elapsed_ms + elapsed_ms / 10);
 }
 
+/* When requests were passed on, whichever worker did it. */
+enum { TIMED = 400, TIMED_THREADS = 8, TIMED_RATE = 400 };
+static _Atomic uint64_t timed_last_ns;
+static _Atomic unsigned timed_count, timed_close;
+
+static void timing_queue(struct ring *opaque, const struct ring_request *request)
+{
+	uint64_t now_ns = clock_mono_ns(), last_ns = atomic_exchange(&timed_last_ns, now_ns);
+
+	atomic_fetch_add(&timed_count, 1);
+	if (now_ns - last_ns < NS_PER_S / TIMED_RATE / 4)
+		atomic_fetch_add(&timed_close, 1);
+	engine_fixture_ring_queue(opaque, request);
+}
+
+/* Few of the next requests come right behind another; in step all but one of a round would. */
+static void even_check(void)
+{
+	atomic_store(&timed_count, 0);
+	atomic_store(&timed_close, 0);
+	while (atomic_load(&timed_count) < TIMED)
+		engine_fixture_sleep_ms(5);
+	assert_true(atomic_load(&timed_close) < TIMED / 2);
+}
+
+static void test_the_workers_of_a_rate_take_turns(void **state)
+{
+	struct engine_job job = engine_fixture_job(NULL, ENGINE_AUTO);
+	struct ring_ops ops = counted_ops;
+	struct engine *engine;
+
+	(void)state;
+	ops.queue = timing_queue;
+	ops.reap = pausing_reap;
+	job.ops = &ops;
+	job.threads = TIMED_THREADS;
+	job.queue_depth = 2 * TIMED_THREADS;
+	job.requests_per_s = TIMED_RATE;
+	for (int is_open_loop = 0; is_open_loop < 2; is_open_loop++) {
+		job.is_open_loop = is_open_loop;
+		engine = engine_fixture_start(&job);
+		even_check();
+		/* Also after all of them were late by many turns. */
+		atomic_store(&is_paused, true);
+		engine_fixture_sleep_ms(300);
+		atomic_store(&is_paused, false);
+		engine_fixture_sleep_ms(100);
+		even_check();
+		assert_true(engine_stop(engine, 60 * NS_PER_S));
+		engine_free(engine);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +287,7 @@ int main(void)
 		cmocka_unit_test(test_a_client_commits_after_its_writes),
 		cmocka_unit_test(test_a_rate_is_kept),
 		cmocka_unit_test(test_an_open_loop_counts_latency_from_the_intended_time),
+		cmocka_unit_test(test_the_workers_of_a_rate_take_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
