@@ -542,8 +542,11 @@ static uint64_t pace(struct worker *worker)
 	while (worker->idle_count && worker->due_ns <= now_ns) {
 		unsigned index = worker->idle[--worker->idle_count];
 
-		if (!slot_issue(worker, index, job->is_open_loop ? (uint64_t)worker->due_ns : 0))
-			break;
+		/* Nothing more to do, for ever: a due time that has passed is no time to wait for. */
+		if (!slot_issue(worker, index, job->is_open_loop ? (uint64_t)worker->due_ns : 0)) {
+			group_time(worker);
+			return RING_FOREVER;
+		}
 		worker->due_ns += worker->pace_ns;
 	}
 	group_time(worker);
@@ -592,16 +595,17 @@ static void wait_learn(struct worker *worker, unsigned reaped)
 static int worker_loop(struct worker *worker)
 {
 	struct engine *engine = worker->engine;
-	uint64_t timeout_ns = RING_FOREVER;
 	int rc = queue_prime(worker);
 
 	pace_begin(worker);
 	while (rc >= 0) {
 		unsigned least = worker->wait_least;
+		uint64_t timeout_ns = RING_FOREVER;
 
 		if (worker->pace_ns > 0 && !atomic_load_explicit(&engine->stop, memory_order_relaxed)) {
 			timeout_ns = pace(worker);
-			if (!worker->inflight && !atomic_load_explicit(&engine->stop, memory_order_relaxed)) {
+			if (!worker->inflight && timeout_ns != RING_FOREVER &&
+				!atomic_load_explicit(&engine->stop, memory_order_relaxed)) {
 				pace_sleep(timeout_ns);
 				continue;
 			}

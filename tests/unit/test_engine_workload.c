@@ -2,6 +2,7 @@
 /* What the workloads ask of a drive: shares, commits, rates, seeds; on layers that count and complete at once. */
 #include "unit.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
@@ -279,6 +280,45 @@ static void test_the_workers_of_a_rate_take_turns(void **state)
 	}
 }
 
+/* A drive that hangs: how often it is asked, and not left to say that it has something. */
+static _Atomic bool hangs, hung_counts;
+static _Atomic unsigned hung_polls;
+
+static int hanging_reap(
+	struct ring *opaque, unsigned least, uint64_t timeout_ns, struct ring_completion *out, unsigned most)
+{
+	if (!atomic_load(&hangs))
+		return counted_reap(opaque, least, timeout_ns, out, most);
+	if (timeout_ns != RING_FOREVER && atomic_load(&hung_counts))
+		atomic_fetch_add(&hung_polls, 1);
+	(void)usleep(timeout_ns < NS_PER_MS ? (unsigned)(timeout_ns / NS_PER_US) : 1000);
+	return timeout_ns == RING_FOREVER ? -EINTR : 0;
+}
+
+static void test_a_drive_that_hangs_is_not_asked_again_after_a_stop(void **state)
+{
+	struct engine_job job = engine_fixture_job(NULL, ENGINE_AUTO);
+	struct ring_ops ops = counted_ops;
+	struct engine *engine;
+
+	(void)state;
+	ops.reap = hanging_reap;
+	job.ops = &ops;
+	job.queue_depth = 64;
+	job.requests_per_s = 1000;
+	atomic_store(&hangs, true);
+	engine = engine_fixture_start(&job);
+	engine_fixture_sleep_ms(10);
+	assert_false(engine_stop(engine, 50 * NS_PER_MS));
+	atomic_store(&hung_counts, true);
+	engine_fixture_sleep_ms(200);
+	/* A look that began before the stop may still be under way. */
+	assert_in_range(atomic_load(&hung_polls), 0, job.threads);
+	atomic_store(&hangs, false);
+	assert_true(engine_stop(engine, 60 * NS_PER_S));
+	engine_free(engine);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -288,6 +328,7 @@ int main(void)
 		cmocka_unit_test(test_a_rate_is_kept),
 		cmocka_unit_test(test_an_open_loop_counts_latency_from_the_intended_time),
 		cmocka_unit_test(test_the_workers_of_a_rate_take_turns),
+		cmocka_unit_test(test_a_drive_that_hangs_is_not_asked_again_after_a_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
