@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -319,6 +320,83 @@ static void test_a_drive_that_hangs_is_not_asked_again_after_a_stop(void **state
 	engine_free(engine);
 }
 
+/* The timer slack of the last worker that asked for a request. */
+static _Atomic int worker_slack;
+
+static void slack_queue(struct ring *opaque, const struct ring_request *request)
+{
+	atomic_store(&worker_slack, prctl(PR_GET_TIMERSLACK));
+	engine_fixture_ring_queue(opaque, request);
+}
+
+static void test_only_a_rate_sleeps_without_slack(void **state)
+{
+	static struct engine_totals totals;
+	struct engine_job job = engine_fixture_job(NULL, ENGINE_AUTO);
+	struct ring_ops ops = counted_ops;
+	struct engine *engine;
+
+	(void)state;
+	ops.queue = slack_queue;
+	job.ops = &ops;
+	for (int is_paced = 0; is_paced < 2; is_paced++) {
+		job.requests_per_s = is_paced ? 1000 : 0;
+		engine = engine_fixture_start(&job);
+		do {
+			engine_fixture_sleep_ms(1);
+			engine_read(engine, &totals);
+		} while (totals.write_ios == 0);
+		assert_true(engine_stop(engine, 60 * NS_PER_S));
+		engine_free(engine);
+		assert_int_equal(atomic_load(&worker_slack), is_paced ? 1 : prctl(PR_GET_TIMERSLACK));
+	}
+}
+
+/* Something is always under way, and no wait lasts: how many were none because the next request is due at once. */
+static _Atomic unsigned waitless;
+
+static int waitless_reap(
+	struct ring *opaque, unsigned least, uint64_t timeout_ns, struct ring_completion *out, unsigned most)
+{
+	struct engine_fixture_ring *ring = (struct engine_fixture_ring *)opaque;
+
+	if (timeout_ns == 0)
+		atomic_fetch_add(&waitless, 1);
+	return ring->count < 3 && timeout_ns != RING_FOREVER ? 0 : counted_reap(opaque, least, 0, out, most);
+}
+
+static unsigned waitless_of(struct engine_job *job)
+{
+	static struct engine_totals totals;
+	struct engine *engine;
+
+	atomic_store(&waitless, 0);
+	engine = engine_fixture_start(job);
+	do {
+		engine_fixture_sleep_ms(10);
+		engine_read(engine, &totals);
+	} while (totals.write_ios < 200);
+	assert_true(engine_stop(engine, 60 * NS_PER_S));
+	engine_free(engine);
+	return atomic_load(&waitless);
+}
+
+static void test_the_worker_of_an_open_loop_is_up_before_a_request_is_due(void **state)
+{
+	struct engine_job job = engine_fixture_job(NULL, ENGINE_AUTO);
+	struct ring_ops ops = counted_ops;
+	unsigned closed;
+
+	(void)state;
+	ops.reap = waitless_reap;
+	job.ops = &ops;
+	job.threads = 1;
+	job.requests_per_s = 1000;
+	closed = waitless_of(&job);
+	job.is_open_loop = true;
+	assert_true(waitless_of(&job) > 10 * closed + 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -328,6 +406,8 @@ int main(void)
 		cmocka_unit_test(test_a_rate_is_kept),
 		cmocka_unit_test(test_an_open_loop_counts_latency_from_the_intended_time),
 		cmocka_unit_test(test_the_workers_of_a_rate_take_turns),
+		cmocka_unit_test(test_only_a_rate_sleeps_without_slack),
+		cmocka_unit_test(test_the_worker_of_an_open_loop_is_up_before_a_request_is_due),
 		cmocka_unit_test(test_a_drive_that_hangs_is_not_asked_again_after_a_stop),
 	};
 
