@@ -48,8 +48,10 @@ bool sweep_next_text(struct sweep_watch *watch, struct keeper *keeper, char *tex
 {
 	struct verify_finding finding;
 
-	if (!keeper_next_finding(keeper, &finding) || watch->told > TOLD_MAX)
-		return false;
+	do {
+		if (!keeper_next_finding(keeper, &finding))
+			return false;
+	} while (watch->told > TOLD_MAX);
 	if (watch->told++ == TOLD_MAX) {
 		(void)snprintf(text, size, "more than %d bad blocks: the rest is counted only", TOLD_MAX);
 		return true;
