@@ -58,7 +58,7 @@ bool sweep_next_text(struct sweep_watch *watch, struct keeper *keeper, char *tex
 	}
 	if (finding.verdict == VERIFY_UNREADABLE)
 		(void)snprintf(text, size, "unreadable block at byte %llu of the target: %s",
-			(unsigned long long)finding.offset_bytes, strerror(finding.error));
+			(unsigned long long)finding.offset_bytes, verify_error_text(finding.error));
 	else
 		(void)snprintf(text, size,
 			"%s block at byte %llu of the target: write %llu was acknowledged, write %llu is "
