@@ -22,10 +22,18 @@
 #define LOOK_US 200000
 #define STOP_NS (60 * NS_PER_S)
 
+static bool is_power_lost(const struct run_record *run)
+{
+	char boot_id[40] = "";
+
+	(void)sysfs_read_text(boot_id, sizeof(boot_id), "", "/proc/sys/kernel/random/boot_id");
+	return strcmp(boot_id, run->boot_id) != 0;
+}
+
 static struct ledger *ledger_find(const struct config *config, const struct config_drive *drive,
 	const struct run_record *run, uint64_t tag)
 {
-	char path[600], boot_id[40], why[LEDGER_WHY_MAX] = "";
+	char path[600], why[LEDGER_WHY_MAX] = "";
 	struct ledger_setup setup = {
 		.path = path,
 		.run_tag = tag,
@@ -36,8 +44,7 @@ static struct ledger *ledger_find(const struct config *config, const struct conf
 	struct ledger *ledger = NULL;
 
 	(void)snprintf(path, sizeof(path), "%s/runs/%s.ledger", config->state_directory, run->id);
-	(void)sysfs_read_text(boot_id, sizeof(boot_id), "", "/proc/sys/kernel/random/boot_id");
-	if (ledger_open(&setup, strcmp(boot_id, run->boot_id) != 0, &ledger, why) < 0)
+	if (ledger_open(&setup, is_power_lost(run), &ledger, why) < 0)
 		(void)fprintf(stderr,
 			"drivesoak: only places and checksums are judged, not what was written last: %s\n",
 			why);
@@ -113,8 +120,7 @@ static int sweep_target(const struct config *config, const struct config_drive *
 		.fd_count = plan->files,
 		.file_bytes = plan->file_bytes,
 		.base_bytes = plan->base_bytes,
-		.to_bytes = run->progress.extent_bytes ? run->progress.extent_bytes
-						       : run->progress.fill_done_bytes,
+		.to_bytes = run_filled_bytes(&run->progress, is_power_lost(run)),
 		.block_bytes = drive->block_bytes,
 		.run_tag = tag,
 		.lba_bytes = target_get_facts(target)->disks[0].logical_block_bytes,
@@ -153,6 +159,10 @@ int drivesoak_verify(const struct config *config, const struct config_drive *dri
 			"payload = \"zeros\" carries no stamps that could be checked");
 	if (!run->progress.fill_done_bytes)
 		return output_fail(EX_NOINPUT, run->id, "nothing was written yet");
+	if (!run_filled_bytes(&run->progress, is_power_lost(run)))
+		return output_fail(EX_NOINPUT, run->id,
+			"the power was lost before any of the fill was flushed: what the drive holds can't "
+			"be judged");
 	rc = target_open_to_verify(&request, &target, why);
 	if (rc < 0)
 		return output_fail(rc == -EBUSY ? EX_TEMPFAIL : EX_NOINPUT, drive->name, why);
