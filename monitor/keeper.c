@@ -42,6 +42,7 @@ struct keeper {
 	struct engine *engine;
 	struct verify *verify;
 	struct ledger *ledger;
+	char ledger_path[PATH_LENGTH];
 	struct budget *budget;
 	uint64_t first_sequence;
 	enum keeper_verb job;
@@ -116,9 +117,9 @@ static void run_path(
 static void ledger_begin(
 	struct keeper *keeper, const struct keeper_command *command, struct keeper_reply *reply)
 {
-	char path[PATH_LENGTH], why[LEDGER_WHY_MAX] = "";
+	char why[LEDGER_WHY_MAX] = "";
 	struct ledger_setup setup = {
-		.path = path,
+		.path = keeper->ledger_path,
 		.run_tag = command->run_tag,
 		.block_count = target_get_plan(keeper->target)->goal_bytes / keeper->setup.drive->block_bytes,
 		.block_bytes = keeper->setup.drive->block_bytes,
@@ -129,7 +130,7 @@ static void ledger_begin(
 	/* Zeros carry no sequence that could be looked for. */
 	if (keeper->setup.drive->payload != PAYLOAD_RANDOM)
 		return;
-	run_path(keeper, command, "ledger", path);
+	run_path(keeper, command, "ledger", keeper->ledger_path);
 	/* Never a new ledger for a history that it does not know: it would claim what it can't. */
 	if (command->goal_bytes)
 		rc = ledger_open(&setup, command->power_lost, &keeper->ledger, why);
@@ -238,13 +239,27 @@ static int do_open(struct keeper *keeper, const struct keeper_command *command, 
 }
 
 /* Each engine counts its writes from a start of its own, so that no sequence is given twice. Without one the ledger is
- * given up: what it knows would be wrong from here on. */
-static void sequence_begin(struct keeper *keeper, char *why)
+ * given up: what it knows is wrong from here on, and must not be believed by a later start, which would hold the writes
+ * of this one against the drive. */
+static int sequence_begin(struct keeper *keeper, struct keeper_reply *reply)
 {
-	if (!keeper->ledger || ledger_next_start(keeper->ledger, &keeper->first_sequence, why) == 0)
-		return;
-	ledger_close(keeper->ledger);
-	keeper->ledger = NULL;
+	char why[LEDGER_WHY_MAX] = "";
+	int rc;
+
+	if (keeper->setup.drive->payload != PAYLOAD_RANDOM)
+		return 0;
+	if (keeper->ledger && ledger_next_start(keeper->ledger, &keeper->first_sequence, why) < 0) {
+		why_add(reply->why, why);
+		ledger_close(keeper->ledger);
+		keeper->ledger = NULL;
+	}
+	reply->ledger_coverage = keeper->ledger ? ledger_coverage(keeper->ledger) : 0;
+	if (keeper->ledger)
+		return 0;
+	rc = ledger_remove(keeper->ledger_path, why);
+	if (rc < 0)
+		why_add(reply->why, why);
+	return rc;
 }
 
 static int do_start(struct keeper *keeper, const struct keeper_command *command, struct keeper_reply *reply)
@@ -278,17 +293,20 @@ static int do_start(struct keeper *keeper, const struct keeper_command *command,
 		.on_end = job_ended,
 		.on_end_arg = keeper,
 	};
-	int rc;
+	char why[ENGINE_WHY_MAX] = "";
+	int rc = sequence_begin(keeper, reply);
 
-	sequence_begin(keeper, reply->why);
+	if (rc < 0)
+		return rc;
 	job.ledger = keeper->ledger;
 	job.first_sequence = keeper->first_sequence;
 	keeper->job = command->verb;
 	job_announce(keeper, false);
-	rc = engine_new(&job, &keeper->engine, reply->why);
+	rc = engine_new(&job, &keeper->engine, why);
 	if (rc == 0)
-		rc = engine_start(keeper->engine, reply->why);
+		rc = engine_start(keeper->engine, why);
 	if (rc < 0) {
+		why_add(reply->why, why);
 		engine_free(keeper->engine);
 		keeper->engine = NULL;
 		return rc;
@@ -350,12 +368,20 @@ static void do_stop(struct keeper *keeper, struct keeper_reply *reply)
 
 static int do_epoch(struct keeper *keeper, const struct keeper_command *command, struct keeper_reply *reply)
 {
-	int rc = keeper->ledger ? ledger_epoch_begin(keeper->ledger) : 0;
+	const int begun = keeper->ledger ? ledger_epoch_begin(keeper->ledger) : 0;
+	int rc;
 
+	/* The drive is flushed whatever the state disk says; without the epoch only less can be claimed afterwards. */
 	reply->done_bytes = command->done_bytes;
-	if (rc == 0)
-		rc = target_flush(keeper->target, reply->why);
-	return rc < 0 || !keeper->ledger ? rc : ledger_epoch_commit(keeper->ledger, reply->why);
+	rc = target_flush(keeper->target, reply->why);
+	if (rc < 0 || !keeper->ledger)
+		return rc;
+	if (begun < 0)
+		(void)snprintf(reply->why, sizeof(reply->why), "no epoch can be kept beside %s: %s",
+			keeper->ledger_path, strerror(-begun));
+	else
+		(void)ledger_epoch_commit(keeper->ledger, reply->why);
+	return 0;
 }
 
 static int do_purge(struct keeper *keeper, struct keeper_reply *reply)

@@ -58,15 +58,15 @@ enum keeper_answer {
 
 struct keeper_reply {
 	enum keeper_answer answer;
-	enum keeper_verb verb;	  /* of the command; of the job for ENDED */
-	int error;		  /* FAILED, LOOKED: 0 or -errno; -ENODEV: the drive is not there */
-	struct engine *engine;	  /* STARTED, STOPPED: to read until KEEPER_FREE is sent; NULL for a sweep */
-	struct verify *verify;	  /* STARTED, STOPPED of a sweep */
-	bool is_budget_spent;	  /* STOPPED: the engine ended because nothing may be written any more */
-	bool discarded;		  /* OPENED */
-	uint64_t done_bytes;	  /* DONE of an epoch */
-	double ledger_coverage;	  /* OPENED: 0..1 of the blocks; 0 without a ledger */
-	char why[TARGET_WHY_MAX]; /* FAILED; OPENED: what could not be done; LOOKED: "" or what is wrong */
+	enum keeper_verb verb;	/* of the command; of the job for ENDED */
+	int error;		/* FAILED, LOOKED: 0 or -errno; -ENODEV: the drive is not there */
+	struct engine *engine;	/* STARTED, STOPPED: to read until KEEPER_FREE is sent; NULL for a sweep */
+	struct verify *verify;	/* STARTED, STOPPED of a sweep */
+	bool is_budget_spent;	/* STOPPED: the engine ended because nothing may be written any more */
+	bool discarded;		/* OPENED */
+	uint64_t done_bytes;	/* DONE of an epoch */
+	double ledger_coverage; /* OPENED, STARTED of an engine: 0..1 of the blocks; 0 without a ledger */
+	char why[TARGET_WHY_MAX]; /* FAILED; OPENED, STARTED, DONE: what could not be done; LOOKED: "" or what is wrong */
 };
 
 struct keeper;

@@ -270,10 +270,8 @@ static int recall(const struct alert *alert, void *arg)
 	/* The errors that it tells are not seen again: it goes on for its time. */
 	for (size_t i = 0; i < soak->drive_count; i++)
 		if (alert->is_firing && alert->rule == ALERT_IO_ERRORS &&
-			strcmp(soak->drives[i].config->name, alert->drive) == 0) {
-			soak->drives[i].errors_seen_ns = clock_mono_ns();
-			soak->drives[i].errors_before = UINT64_MAX;
-		}
+			strcmp(soak->drives[i].config->name, alert->drive) == 0)
+			spell_recall(&soak->drives[i].error_spell, clock_mono_ns());
 	return 0;
 }
 
@@ -324,6 +322,9 @@ int soak_alerts_new(struct soak *soak)
 	free(names);
 	if (rc == 0 && soak->options.delivery)
 		recall_all(soak);
+	/* What fired before the start fires until a sample tells otherwise. */
+	if (rc == 0)
+		publish(soak);
 	if (rc == 0 && soak->options.delivery)
 		rc = delivery_start(soak->options.delivery);
 	return rc;

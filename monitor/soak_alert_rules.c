@@ -10,8 +10,6 @@
 #include "base/units.h"
 #include "measure/healthlimit.h"
 
-/* Errors are an alert until so long none was seen. */
-#define ERRORS_NS	(600 * NS_PER_S)
 #define TEMPERATURE_BIT 1 /* of the critical warning: has a rule of its own */
 
 struct alert_reading alert_reading_of(
@@ -47,10 +45,11 @@ static void put_finding(
 static void put_ended(
 	struct drive *drive, enum alert_rule rule, enum collapse_kind kind, struct alert_reading *reading)
 {
-	const struct collapse_turn *ended = drive_ended_finding(drive, kind);
+	const struct alert *alert = drive_get_alert(drive, rule);
+	const struct collapse_turn *ended = drive_ended_finding(drive, kind, alert->since_ms);
 	char words[EVENT_TEXT_MAX];
 
-	if (!ended || !drive_get_alert(drive, rule)->is_firing)
+	if (!ended || !alert->is_firing)
 		return;
 	put_finding(drive, &ended->finding, reading);
 	if (ended->change == COLLAPSE_ABSORBED || ended->finding.kind != kind) {
@@ -134,9 +133,8 @@ static void feed_throughput(struct drive *drive)
 static void put_stall_over(struct drive *drive, struct alert_reading *reading)
 {
 	const struct alert *alert = drive_get_alert(drive, ALERT_STALL);
-	const struct collapse_turn *ended = drive_ended_finding(drive, COLLAPSE_STALL);
 
-	if (ended && ended->finding.to_ms > alert->since_ms) {
+	if (drive_ended_finding(drive, COLLAPSE_STALL, alert->since_ms)) {
 		put_ended(drive, ALERT_STALL, COLLAPSE_STALL, reading);
 		return;
 	}
@@ -154,8 +152,10 @@ static void feed_stall(struct drive *drive)
 							 : drive_open_finding(drive, COLLAPSE_STALL);
 
 	reading.is_decided = true;
-	reading.is_unknown = !drive->is_sampling;
-	/* The fill can stall too; in the soak it is over when throughput is back. */
+	/* Of a drive that is gone or paused nobody can say that its requests complete again. */
+	reading.is_unknown = !drive->is_sampling ||
+			     (!finding && drive->status != RUN_STALLED && drive->status != RUN_RUNNING);
+	/* The fill and the read-back can stall too; in the soak it is over when throughput is back. */
 	reading.is_bad = drive->status == RUN_STALLED || finding;
 	if (drive->sample.stall_ns != SAMPLE_UNKNOWN)
 		reading.value = (double)drive->sample.stall_ns / (double)NS_PER_S;
@@ -196,26 +196,18 @@ static void feed_errors(struct drive *drive)
 	const uint64_t errors = drive->base_errors + sampler_get_sums(drive->sampler).errors,
 		       now_ns = clock_mono_ns();
 
-	bool are_fresh = drive->errors_seen_ns && now_ns - drive->errors_seen_ns < ERRORS_NS;
-
-	if (drive->sample.errors && drive->sample.errors != SAMPLE_UNKNOWN) {
-		if (!are_fresh)
-			drive->errors_before = errors > drive->sample.errors ? errors - drive->sample.errors
-									     : 0;
-		drive->errors_seen_ns = now_ns;
-		are_fresh = true;
-	}
+	if (drive->sample.errors && drive->sample.errors != SAMPLE_UNKNOWN)
+		spell_add(&drive->error_spell, errors, drive->sample.errors, now_ns);
 	reading.is_decided = true;
 	reading.is_unknown = !drive->is_sampling;
-	reading.is_bad = are_fresh;
+	reading.is_bad = spell_lasts(&drive->error_spell, now_ns);
+	reading.is_last_word = !reading.is_bad;
 	/* Those that it fires for; one is enough. */
 	reading.threshold = 1;
-	if (!are_fresh)
-		reading.value = 0;
-	else if (drive->errors_before != UINT64_MAX)
-		reading.value = (double)(errors - drive->errors_before);
-	(void)snprintf(reading.text, sizeof(reading.text), "%llu I/O errors in this run; the last: %s",
-		(unsigned long long)errors,
+	reading.value = spell_errors(&drive->error_spell, errors, now_ns);
+	(void)snprintf(reading.text, sizeof(reading.text), "%s%llu I/O error%s in this run; the last: %s",
+		reading.is_bad ? "" : "none for an hour; ", (unsigned long long)errors,
+		errors == 1 ? "" : "s",
 		drive->last_error ? drive_error_text(drive, drive->last_error)
 				  : "before the restart of the service");
 	drive_alert(drive, &reading);
@@ -350,7 +342,7 @@ void drive_feed_alerts(struct drive *drive)
 			of_run[i](drive);
 		return;
 	}
-	drive->errors_seen_ns = 0;
+	drive->error_spell = (struct spell){ 0 };
 	for (int rule = 0; rule < ALERT_RULE_COUNT; rule++)
 		if (!outlives_run(rule))
 			drive_end_alert(drive, (enum alert_rule)rule, "the run is over");

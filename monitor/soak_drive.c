@@ -380,6 +380,9 @@ static void on_started(struct drive *drive, const struct keeper_reply *reply)
 		return;
 	}
 	notes = engine_notes(reply->engine);
+	drive->ledger_coverage = reply->ledger_coverage;
+	if (reply->why[0])
+		drive_event(drive, "note", EVENT_WARNING, "%s; the verification can say less", reply->why);
 	drive->job = JOB_RUNNING;
 	drive->had_engine = true;
 	sampler_attach(drive->sampler, reply->engine);
@@ -554,12 +557,27 @@ static void on_looked(struct drive *drive, const struct keeper_reply *reply)
 		drive_event(drive, "note", EVENT_INFO, "the target is back where it was");
 }
 
+/* The drive was flushed, but its state could not be kept: once an hour at most while that lasts. */
+static void epoch_note(struct drive *drive, const char *why)
+{
+	uint64_t suppressed;
+
+	if (!why[0]) {
+		(void)log_complaint_clear(&drive->epoch_complaint);
+		return;
+	}
+	if (log_complaint_raise(&drive->epoch_complaint, clock_mono_ns(), &suppressed))
+		drive_event(drive, "note", EVENT_WARNING,
+			"%s; after a power loss the verification can say less", why);
+}
+
 static void on_done(struct drive *drive, const struct keeper_reply *reply)
 {
 	const struct run_input flushed = { .event = RUN_EVENT_FLUSHED, .fill_done_bytes = reply->done_bytes };
 
 	if (reply->verb == KEEPER_EPOCH) {
 		drive->is_flushing = false;
+		epoch_note(drive, reply->why);
 		drive_step(drive, &flushed);
 	} else if (reply->verb == KEEPER_CLOSE && drive->is_absent) {
 		drive->retry_ns = clock_mono_ns();

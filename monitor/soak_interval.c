@@ -245,6 +245,20 @@ static void host_note(struct drive *drive)
 	}
 }
 
+/* In every phase in which something should: the fill and the read-back hang too. */
+static bool nothing_completes(const struct sample *sample)
+{
+	switch (sample->state) {
+	case SAMPLE_ZERO:
+		return true;
+	case SAMPLE_FILLING:
+	case SAMPLE_VERIFYING:
+		return sample->write_ios + sample->read_ios + sample->errors == 0;
+	default:
+		return false;
+	}
+}
+
 static void stall_judge(struct drive *drive)
 {
 	const uint64_t limit_ns = drive->soak->options.config->alerts.stall_after_ns;
@@ -252,7 +266,7 @@ static void stall_judge(struct drive *drive)
 
 	if (drive->status != RUN_RUNNING && drive->status != RUN_STALLED)
 		return;
-	if (drive->sample.state == SAMPLE_ZERO && drive->sample.stall_ns >= limit_ns) {
+	if (nothing_completes(&drive->sample) && drive->sample.stall_ns >= limit_ns) {
 		units_print_duration_rounded((double)drive->sample.stall_ns, length);
 		(void)snprintf(reason, sizeof(reason), "nothing has completed for %s", length);
 		drive->status = RUN_STALLED;

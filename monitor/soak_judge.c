@@ -72,7 +72,7 @@ static void collapse_step(struct drive *drive, const struct sample *sample, stru
 /* --- what is open --- */
 
 /* One of each kind at most: a fall changes its kind, and a saw-tooth has other falls as its teeth. */
-static void open_note(struct judge_watch *watch, const struct collapse_turn *turn)
+static void open_note(struct judge_watch *watch, const struct collapse_turn *turn, int64_t t_ms)
 {
 	const bool is_open = turn->change != COLLAPSE_ABSORBED && turn->finding.to_ms == COLLAPSE_OPEN;
 
@@ -81,6 +81,7 @@ static void open_note(struct judge_watch *watch, const struct collapse_turn *tur
 			watch->is_open[kind] = false;
 			watch->has_ended[kind] = true;
 			watch->ended[kind] = *turn;
+			watch->ended_ms[kind] = t_ms;
 		}
 	if (!is_open)
 		return;
@@ -97,9 +98,12 @@ static void open_update(struct judge_watch *watch)
 		watch->open[now.kind] = now;
 }
 
-const struct collapse_turn *drive_ended_finding(const struct drive *drive, enum collapse_kind kind)
+const struct collapse_turn *drive_ended_finding(
+	const struct drive *drive, enum collapse_kind kind, int64_t since_ms)
 {
-	return drive->judge.has_ended[kind] ? &drive->judge.ended[kind] : NULL;
+	const struct judge_watch *watch = &drive->judge;
+
+	return watch->has_ended[kind] && watch->ended_ms[kind] >= since_ms ? &watch->ended[kind] : NULL;
 }
 
 const struct collapse_finding *drive_open_finding(const struct drive *drive, enum collapse_kind kind)
@@ -234,11 +238,15 @@ static void findings_end(struct drive *drive, int64_t t_ms)
 	struct judge_watch *watch = &drive->judge;
 
 	for (int kind = 0; kind < COLLAPSE_KIND_COUNT; kind++) {
+		struct collapse_turn turn = { .change = COLLAPSE_CLEARED,
+			.was = (enum collapse_kind)kind,
+			.finding = watch->open[kind] };
+
 		if (!watch->is_open[kind])
 			continue;
-		watch->open[kind].to_ms = t_ms;
-		finding_store(drive, &watch->open[kind], t_ms);
-		watch->is_open[kind] = false;
+		turn.finding.to_ms = t_ms;
+		finding_store(drive, &turn.finding, t_ms);
+		open_note(watch, &turn, drive->last_sample_ms);
 	}
 	watch->finding[0] = watch->words[0] = '\0';
 	watch->is_over = true;
@@ -270,7 +278,7 @@ void drive_judge(struct drive *drive)
 	steady_tell(drive, steady_step(drive, sample));
 	collapse_step(drive, sample, &answer);
 	for (unsigned i = 0; i < answer.count; i++) {
-		open_note(&drive->judge, &answer.turns[i]);
+		open_note(&drive->judge, &answer.turns[i], sample->t_ms);
 		turn_tell(drive, &answer.turns[i], sample->t_ms);
 	}
 	open_update(&drive->judge);
@@ -288,7 +296,7 @@ static int replay(const struct sample *sample, void *arg)
 	(void)steady_step(drive, sample);
 	collapse_step(drive, sample, &answer);
 	for (unsigned i = 0; i < answer.count; i++)
-		open_note(&drive->judge, &answer.turns[i]);
+		open_note(&drive->judge, &answer.turns[i], sample->t_ms);
 	open_update(&drive->judge);
 	return 0;
 }

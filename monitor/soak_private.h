@@ -7,6 +7,7 @@
 #include <systemd/sd-event.h>
 
 #include "alert/alerts.h"
+#include "alert/spell.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "control/control.h"
@@ -46,6 +47,7 @@ struct sweep_watch {
 	struct verify *verify; /* NULL: none runs */
 	struct verify_progress last;
 	uint64_t pending_bytes, pending_blocks; /* read and not yet in a sample */
+	uint64_t moved_ns;			/* monotonic: when it was last seen to get on */
 	unsigned told;
 };
 
@@ -99,6 +101,7 @@ struct judge_watch {
 	struct collapse_finding open[COLLAPSE_KIND_COUNT]; /* with the numbers so far */
 	bool has_ended[COLLAPSE_KIND_COUNT];
 	struct collapse_turn ended[COLLAPSE_KIND_COUNT]; /* how the last of the kind ended */
+	int64_t ended_ms[COLLAPSE_KIND_COUNT];		 /* the sample that told it */
 	char finding[24],
 		words[STATUS_TEXT_MAX]; /* of what lowers throughput now: its kind, and a sentence; "" */
 };
@@ -188,11 +191,9 @@ struct drive {
 
 	uint64_t base_written_bytes, base_errors; /* of earlier starts of the service */
 	int last_error; /* positive errno of the last failed request since the start; 0: none */
-	struct log_complaint error_complaint;
-	uint64_t errors_seen_ns; /* when I/O errors were seen last; 0: never */
-	uint64_t
-		errors_before; /* as many there were before those that are an alert now; UINT64_MAX: not known */
-	uint64_t moving_ns;    /* when it last gave a sample with requests, or need not; 0: not looked yet */
+	struct log_complaint error_complaint, epoch_complaint;
+	struct spell error_spell;
+	uint64_t moving_ns; /* when it last gave a sample with requests, or need not; 0: not looked yet */
 	struct {
 		bool is_due; /* compare the disks' own counters with ours at the next full interval */
 		uint64_t disk_bytes, own_bytes;
@@ -255,7 +256,9 @@ void drive_recall_judge(struct drive *drive, struct journal *journal);
 void drive_end_judge(struct drive *drive);
 void drive_forget_judge(struct drive *drive);
 /* How the last of the kind that is no longer open ended; NULL: there was none. */
-const struct collapse_turn *drive_ended_finding(const struct drive *drive, enum collapse_kind kind);
+/* How the last one of the kind ended, if that was told at @since_ms or later; else NULL. */
+const struct collapse_turn *drive_ended_finding(
+	const struct drive *drive, enum collapse_kind kind, int64_t since_ms);
 /* The one of this kind that is not over; NULL: none. */
 const struct collapse_finding *drive_open_finding(const struct drive *drive, enum collapse_kind kind);
 /* A sentence with its numbers so far. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 
 /* Bad blocks told one by one as events; more are counted, and one event says so. */
@@ -12,7 +13,7 @@
 
 void sweep_begin(struct sweep_watch *watch, struct verify *verify)
 {
-	*watch = (struct sweep_watch){ .verify = verify };
+	*watch = (struct sweep_watch){ .verify = verify, .moved_ns = clock_mono_ns() };
 }
 
 void sweep_look(struct sweep_watch *watch)
@@ -22,6 +23,8 @@ void sweep_look(struct sweep_watch *watch)
 	if (!watch->verify)
 		return;
 	verify_read(watch->verify, &now);
+	if (now.done_bytes != watch->last.done_bytes || now.blocks != watch->last.blocks)
+		watch->moved_ns = clock_mono_ns();
 	watch->pending_bytes += now.done_bytes - watch->last.done_bytes;
 	watch->pending_blocks += now.blocks - watch->last.blocks;
 	watch->last = now;
@@ -32,6 +35,8 @@ void sweep_take(struct sweep_watch *watch, struct sample *sample)
 	sweep_look(watch);
 	sample->read_bytes += watch->pending_bytes;
 	sample->read_ios += watch->pending_blocks;
+	if (watch->verify)
+		sample->stall_ns = clock_mono_ns() - watch->moved_ns;
 	watch->pending_bytes = watch->pending_blocks = 0;
 }
 

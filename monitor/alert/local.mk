@@ -9,4 +9,5 @@ libdrivesoak_a_SOURCES += \
 	monitor/alert/delivery_private.h monitor/alert/delivery_send.c monitor/alert/delivery_store.c \
 	monitor/alert/outbox.c monitor/alert/outbox.h monitor/alert/outbox_row.c monitor/alert/outbox_row.h \
 	monitor/alert/rules.c monitor/alert/rules.h \
+	monitor/alert/spell.c monitor/alert/spell.h \
 	monitor/alert/transfer.c monitor/alert/transfer.h

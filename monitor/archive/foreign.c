@@ -72,7 +72,7 @@ static int take_line(struct foreign *foreign, char *line, size_t length)
 		line += 3, length -= 3;
 	if (memchr(line, '\0', length))
 		return foreign_fail(foreign, "a NUL byte: this is no text, or was never written to the end");
-	return foreign->format->line(foreign, line);
+	return foreign->is_look ? foreign->format->look(foreign, line) : foreign->format->line(foreign, line);
 }
 
 /* The whole lines of @bytes; *@used of them. */
@@ -103,6 +103,8 @@ static int take_open_line(struct foreign *foreign, char *bytes, size_t length)
 		foreign->length += length;
 	if (!foreign->is_survey)
 		return rc;
+	if (foreign->is_look)
+		return rc == -EBADMSG ? 0 : rc;
 	if (rc == 0)
 		foreign_warn(foreign, "line %llu, the last, has no end: it may be cut",
 			(unsigned long long)foreign->line);
@@ -172,7 +174,7 @@ static int pass(struct foreign *foreign)
 	rewind(foreign->file);
 	foreign->line = 0;
 	rc = foreign->format->feed ? pass_bytes(foreign, bytes) : pass_lines(foreign, bytes);
-	if (rc == 0 && foreign->format->end)
+	if (rc == 0 && foreign->format->end && !foreign->is_look)
 		rc = foreign->format->end(foreign);
 	free(bytes);
 	if (rc == -ENOMEM)
@@ -238,7 +240,13 @@ static int survey(struct foreign *foreign)
 	if (!foreign->state)
 		return fail_file(foreign, -ENOMEM);
 	foreign->is_survey = true;
-	rc = pass(foreign);
+	if (foreign->format->look) {
+		foreign->is_look = true;
+		rc = pass(foreign);
+		foreign->is_look = false;
+	}
+	if (rc == 0)
+		rc = pass(foreign);
 	foreign->is_survey = false;
 	return rc == 0 ? foreign_survey_end(foreign) : rc;
 }

@@ -42,7 +42,7 @@ static size_t scan_fields(const char *line, double *fields)
 	const char *at = line;
 
 	while (count < FIELDS_MAX) {
-		const char *end = foreign_number(at, &fields[count], NULL);
+		const char *end = foreign_number_listed(at, &fields[count]);
 
 		if (!end)
 			return 0;

@@ -11,6 +11,9 @@
 #define DEVICES_MAX 1024
 #define COLUMNS_MAX 40
 #define MS_PER_S    1000
+#define S_PER_DAY   86400
+
+enum order { MONTH_FIRST, DAY_FIRST, ORDERS };
 
 enum place {
 	WRITE_IOS,
@@ -51,6 +54,16 @@ struct device {
 	bool is_listed; /* in this report */
 };
 
+/* Which of two numbers below 13 is the day: by another date of the log, or by those of reports that follow each other, of
+ * which midnight makes neighbours and no more. */
+struct dates {
+	bool is_day_first, is_month_first; /* by a number above 12, or points */
+	bool is_open;			   /* a report's date may be of either order */
+	bool is_dashed;			   /* nobody writes 12-31 */
+	bool has_last;
+	int64_t last_day[ORDERS], apart_days[ORDERS]; /* apart: summed over the log */
+};
+
 struct iostat {
 	struct device *devices;
 	size_t count;
@@ -58,10 +71,10 @@ struct iostat {
 	size_t column_count;
 	bool in_devices; /* between a header line and the next blank one */
 	bool has_report;
-	unsigned reports; /* since the banner; the first is the average since boot */
+	unsigned reports; /* since the banner; the first is the average since boot, but with -y */
 	bool has_time, had_time;
 	int64_t t_ms, last_ms;
-	bool is_day_first, is_month_first;
+	struct dates dates;
 	uint64_t turned_back, unlisted;
 	size_t chosen;
 };
@@ -102,26 +115,111 @@ static bool is_afternoon(const char *text, bool *has_half)
 	return pm;
 }
 
-/* What the two orders of day and month leave open is settled by the first number above 12. */
-static void learn_order(struct iostat *iostat, const long *numbers)
+static bool set_date(const long *numbers, enum order order, struct tm *tm)
 {
-	if (numbers[0] > 12 && numbers[0] <= 31)
-		iostat->is_day_first = true;
+	const bool is_day_first = order == DAY_FIRST;
+	long day = numbers[is_day_first ? 0 : 1], month = numbers[is_day_first ? 1 : 0], year = numbers[2];
+
+	if (numbers[0] >= 1000)
+		year = numbers[0], month = numbers[1], day = numbers[2];
+	else if (year < 100)
+		year += 2000;
+	if (month < 1 || month > 12 || day < 1 || day > 31 || year < 1990 || year > 9999)
+		return false;
+	tm->tm_year = (int)year - 1900;
+	tm->tm_mon = (int)month - 1;
+	tm->tm_mday = (int)day;
+	return true;
+}
+
+static void learn_distance(struct dates *dates, const long *numbers)
+{
+	int64_t days[ORDERS];
+
+	for (int i = 0; i < ORDERS; i++) {
+		struct tm tm = { 0 };
+
+		if (!set_date(numbers, (enum order)i, &tm))
+			return;
+		days[i] = timegm(&tm) / S_PER_DAY;
+	}
+	for (int i = 0; i < ORDERS; i++) {
+		if (dates->has_last)
+			dates->apart_days[i] += llabs(days[i] - dates->last_day[i]);
+		dates->last_day[i] = days[i];
+	}
+	dates->has_last = true;
+}
+
+static void learn_order(struct dates *dates, const char *text, const long *numbers)
+{
+	const char separator = text[strspn(text, "0123456789")];
+
+	if (numbers[0] >= 1000)
+		return;
+	dates->is_dashed |= separator == '-';
+	if (separator == '.' || (numbers[0] > 12 && numbers[0] <= 31))
+		dates->is_day_first = true;
 	if (numbers[1] > 12 && numbers[1] <= 31)
-		iostat->is_month_first = true;
+		dates->is_month_first = true;
+	learn_distance(dates, numbers);
+}
+
+/* Three numbers with the same between them, as in no name of a device. */
+static bool is_date(const char *text)
+{
+	size_t day = strspn(text, "0123456789"), month;
+
+	if (!day || !text[day] || !strchr("/.-", text[day]))
+		return false;
+	month = strspn(text + day + 1, "0123456789");
+	return month && text[day + 1 + month] == text[day] &&
+	       strspn(text + day + month + 2, "0123456789") > 0;
 }
 
 /* "Linux 6.1.0 (host) 	11/30/26 	_x86_64_	(2 CPU)" */
-static void take_banner(struct iostat *iostat, const char *line)
+static void look_banner(struct dates *dates, const char *line)
 {
 	const char *at = strchr(line, ')');
 	long numbers[3];
 
-	iostat->reports = 0;
-	iostat->in_devices = false;
+	dates->has_last = false; /* of another run, which may be a month ago */
 	at = at ? foreign_skip(at + 1) : "";
 	if (strcspn(at, "/") < strcspn(at, " \t") && scan_numbers(at, numbers, 3) == 3)
-		learn_order(iostat, numbers);
+		learn_order(dates, at, numbers);
+}
+
+static int look(struct foreign *foreign, const char *text)
+{
+	struct dates *dates = &((struct iostat *)foreign->state)->dates;
+	const char *at = foreign_skip(text);
+	long numbers[6];
+
+	if (foreign_word(at, "Linux ")) {
+		look_banner(dates, at);
+	} else if (at == text && is_date(at) && strchr(at, ':') && scan_numbers(at, numbers, 6) == 6) {
+		learn_order(dates, at, numbers);
+		dates->is_open |= numbers[0] != numbers[1] && numbers[0] < 1000;
+	}
+	if (dates->is_day_first && dates->is_month_first)
+		return foreign_fail(foreign, "dates of both orders, day first and month first");
+	return 0;
+}
+
+static bool is_order_known(const struct dates *dates)
+{
+	return dates->is_day_first || dates->is_month_first ||
+	       dates->apart_days[DAY_FIRST] != dates->apart_days[MONTH_FIRST];
+}
+
+static enum order order_of(const struct dates *dates)
+{
+	if (dates->is_day_first || dates->is_month_first)
+		return dates->is_day_first ? DAY_FIRST : MONTH_FIRST;
+	if (is_order_known(dates))
+		return dates->apart_days[DAY_FIRST] < dates->apart_days[MONTH_FIRST] ? DAY_FIRST
+										     : MONTH_FIRST;
+	return dates->is_dashed ? DAY_FIRST : MONTH_FIRST;
 }
 
 /* "+0100" after the time of an ISO date; false without. */
@@ -142,37 +240,14 @@ static bool scan_offset(const char *line, long *offset_s)
 	return true;
 }
 
-static bool order_date(struct iostat *iostat, const char *line, const long *numbers, struct tm *tm)
-{
-	char separator = line[strspn(line, "0123456789")];
-	long day, month, year;
-
-	if (numbers[0] >= 1000) {
-		year = numbers[0], month = numbers[1], day = numbers[2];
-	} else {
-		if (separator == '.')
-			iostat->is_day_first = true;
-		learn_order(iostat, numbers);
-		day = numbers[iostat->is_day_first ? 0 : 1];
-		month = numbers[iostat->is_day_first ? 1 : 0];
-		year = numbers[2] < 100 ? numbers[2] + 2000 : numbers[2];
-	}
-	if (month < 1 || month > 12 || day < 1 || day > 31 || year < 1990 || year > 9999)
-		return false;
-	tm->tm_year = (int)year - 1900;
-	tm->tm_mon = (int)month - 1;
-	tm->tm_mday = (int)day;
-	return true;
-}
-
-static bool scan_time(struct iostat *iostat, const char *line, int64_t *out_ms)
+static bool scan_time(const struct dates *dates, const char *line, int64_t *out_ms)
 {
 	long numbers[6], offset_s = 0, hour;
 	struct tm tm = { .tm_isdst = -1 };
 	bool has_half, is_pm = is_afternoon(line, &has_half);
 	time_t t;
 
-	if (scan_numbers(line, numbers, 6) != 6 || !order_date(iostat, line, numbers, &tm))
+	if (scan_numbers(line, numbers, 6) != 6 || !set_date(numbers, order_of(dates), &tm))
 		return false;
 	hour = numbers[3];
 	if (has_half)
@@ -387,7 +462,8 @@ static int line(struct foreign *foreign, const char *text)
 	}
 	if (foreign_word(at, "Linux ")) {
 		rc = close_report(foreign);
-		take_banner(iostat, at);
+		iostat->reports = 0;
+		iostat->in_devices = false;
 		return rc;
 	}
 	if (foreign_word(at, "Device")) {
@@ -408,7 +484,7 @@ static int line(struct foreign *foreign, const char *text)
 	rc = close_report(foreign);
 	if (rc != 0)
 		return rc;
-	if (!scan_time(iostat, at, &iostat->t_ms))
+	if (!scan_time(&iostat->dates, at, &iostat->t_ms))
 		return foreign_fail(foreign, "a time in a form that is not known: \"%.40s\"", at);
 	iostat->has_time = true;
 	return 0;
@@ -447,11 +523,15 @@ static int survey_end(struct foreign *foreign)
 	if (rc < 0)
 		return rc;
 	if (foreign->points == 0)
-		return foreign_fail(foreign, "one report alone, the average since boot: no sample");
-	foreign_warn(foreign, "the first report is left out: it is the average since boot");
+		return foreign_fail(foreign, "one report alone, taken for the average since boot (not so "
+					     "with iostat -y): no sample");
+	foreign_warn(foreign,
+		"the first report is left out, taken for the average since boot; not so with iostat -y");
 	foreign->is_absolute = iostat->had_time;
-	if (iostat->had_time && iostat->is_day_first && iostat->is_month_first)
-		return foreign_fail(foreign, "dates of both orders, day first and month first");
+	if (iostat->had_time && iostat->dates.is_open && !is_order_known(&iostat->dates))
+		foreign_warn(foreign,
+			"no date tells whether the day or the month comes first: taken for the %s",
+			order_of(&iostat->dates) == DAY_FIRST ? "day" : "month");
 	foreign->is_timeless = !iostat->had_time;
 	if (foreign->is_timeless)
 		foreign->declared_ms = foreign->options.interval_ms;
@@ -502,6 +582,7 @@ const struct foreign_format foreign_iostat = {
 	.name = "iostat",
 	.state_bytes = sizeof(struct iostat),
 	.recognise = recognise,
+	.look = look,
 	.line = line,
 	.end = end,
 	.free = iostat_free,

@@ -55,7 +55,7 @@ const char *foreign_word(const char *at, const char *word)
 }
 
 /* strtod() would take signs, hexadecimal digits and infinity, and a comma only in some locales. */
-const char *foreign_number(const char *at, double *out, int *decimals)
+static const char *scan_number(const char *at, bool takes_comma, double *out, int *decimals)
 {
 	char digits[DIGITS_MAX];
 	size_t length = 0;
@@ -65,8 +65,8 @@ const char *foreign_number(const char *at, double *out, int *decimals)
 		return NULL;
 	for (at = foreign_skip(at); length < sizeof(digits) - 1; at++) {
 		bool is_digit = *at >= '0' && *at <= '9';
-		bool is_point = (*at == '.' || *at == ',') && after < 0 && length && at[1] >= '0' &&
-				at[1] <= '9';
+		bool is_point = (*at == '.' || (takes_comma && *at == ',')) && after < 0 && length &&
+				at[1] >= '0' && at[1] <= '9';
 
 		if (!is_digit && !is_point)
 			break;
@@ -81,6 +81,16 @@ const char *foreign_number(const char *at, double *out, int *decimals)
 	if (decimals)
 		*decimals = after < 0 ? 0 : after;
 	return at;
+}
+
+const char *foreign_number(const char *at, double *out, int *decimals)
+{
+	return scan_number(at, true, out, decimals);
+}
+
+const char *foreign_number_listed(const char *at, double *out)
+{
+	return scan_number(at, false, out, NULL);
 }
 
 void foreign_deltas_add(struct foreign_deltas *deltas, int64_t delta)

@@ -20,6 +20,8 @@ struct foreign_format {
 	size_t state_bytes; /* of what it keeps, zeroed before the first pass */
 	/* Is a file whose beginning has this line of this format? */
 	bool (*recognise)(const char *line);
+	/* The same lines, before the first pass: for what is known only when all of them are. May be NULL. */
+	int (*look)(struct foreign *foreign, const char *line);
 	/* One line without its end; 0, -EBADMSG by foreign_fail(), -ENOMEM. */
 	int (*line)(struct foreign *foreign, const char *line);
 	/* Instead of line, for what has no lines. */
@@ -73,6 +75,7 @@ struct foreign {
 	void *state;
 	struct foreign_options options;
 	struct foreign_info info;
+	bool is_look; /* before the first pass */
 	bool is_survey;
 	bool is_open_line; /* the line has no end: it may be cut */
 	uint64_t line;
@@ -104,5 +107,7 @@ const char *foreign_skip(const char *at); /* blanks */
 const char *foreign_word(const char *at, const char *word);
 /* A number of digits with at most one point (or comma), not negative; NULL for anything else. @decimals may be NULL. */
 const char *foreign_number(const char *at, double *out, int *decimals);
+/* The same where commas stand between numbers: only a point is one of them. */
+const char *foreign_number_listed(const char *at, double *out);
 
 #endif

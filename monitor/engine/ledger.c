@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "engine/statefile.h"
+
 /* Starts that may lie between the last epoch and a map that is lost with its start number. */
 #define START_LEAP 1024
 
@@ -207,6 +209,25 @@ int ledger_create(const struct ledger_setup *setup, struct ledger **out, char *w
 fail:
 	ledger_explain(why, "no ledger can be made at", setup->path, rc);
 	ledger_close(ledger);
+	return rc;
+}
+
+int ledger_remove(const char *path, char *why)
+{
+	char *epoch_path = path_beside(path, ".epoch");
+	int rc = epoch_path ? 0 : -ENOMEM;
+
+	why[0] = '\0';
+	/* The epoch first: a map alone can't be taken for what a power loss left. */
+	if (rc == 0 && unlink(epoch_path) && errno != ENOENT)
+		rc = -errno;
+	if (rc == 0 && unlink(path) && errno != ENOENT)
+		rc = -errno;
+	if (rc == 0)
+		rc = statefile_sync_folder(path);
+	if (rc < 0)
+		ledger_explain(why, "a ledger that is no longer true can't be removed:", path, rc);
+	free(epoch_path);
 	return rc;
 }
 

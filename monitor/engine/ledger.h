@@ -48,6 +48,9 @@ int ledger_create(const struct ledger_setup *setup, struct ledger **out, char *w
  * so, and is "" after any other success. -ENOENT; -EBADMSG when it is damaged or of another run; -EBUSY while
  * somebody has it open. */
 int ledger_open(const struct ledger_setup *setup, bool power_lost, struct ledger **out, char *why);
+/* The files of a ledger that nobody has open: what it says stops being true when a start is made without it, and it must
+ * not be believed by a later one. That they are gone is durable. 0, also without any, or -errno with @why. */
+int ledger_remove(const char *path, char *why);
 /* NULL is fine. Only after engine_stop() was true: the map of an engine that hangs must stay as it is. */
 void ledger_close(struct ledger *ledger);
 

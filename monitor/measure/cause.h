@@ -10,7 +10,8 @@
  * reading or a flush that takes long) counts only where it went on writing, and has been slowed by such before. Where
  * nothing speaks clearly the answer is unknown: a wrong word costs more than none.
  *
- * Of a saw-tooth (COLLAPSE_PERIODIC) the teeth within the record are judged together. */
+ * Of a saw-tooth (COLLAPSE_PERIODIC) the teeth within the record are judged together; what is also there between them
+ * makes none of them. */
 #ifndef DRIVESOAK_CAUSE_H
 #define DRIVESOAK_CAUSE_H
 

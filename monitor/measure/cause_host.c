@@ -13,7 +13,6 @@
 
 /* A host that takes a hundredth of the time does not take half of the throughput. */
 #define HOST_SHARE_OF_LOSS 0.25
-#define HOST_BEFORE_SHARE  0.5 /* as strong before the fall: it is always so */
 #define HOST_SAMPLES_MAX   30
 #define PRESSURE_MIN	   0.25
 #define FOREIGN_OF_LOSS	   0.4
@@ -29,8 +28,7 @@ static double most(double a, double b)
 	return isnan(a) ? b : isnan(b) ? a : fmax(a, b);
 }
 
-/* How much of the time the host took from us, 0..1; NAN: not known. */
-static double host_strength(const struct cause_sample *sample)
+double cause_host_strength(const struct cause_sample *sample)
 {
 	double strength = most(sample->run_delay_share, sample->steal_share);
 
@@ -40,6 +38,11 @@ static double host_strength(const struct cause_sample *sample)
 	if (sample->host_measures & HOSTLIMIT_IN_FLIGHT)
 		strength = most(strength, 1 - sample->in_flight_share);
 	return isnan(strength) ? NAN : fmin(strength, 1);
+}
+
+double cause_host_least(const struct cause_view *view)
+{
+	return fmax(view->lost * HOST_SHARE_OF_LOSS, 0.05);
 }
 
 static double pressure_of(const struct cause_sample *sample)
@@ -98,7 +101,7 @@ static bool is_enough(
 	double onset = mean_onset(view, value), fall = mean_fall(view, value),
 	       before = mean_before(view, value);
 
-	return onset >= least && fall >= least && (isnan(before) || before <= fall * HOST_BEFORE_SHARE);
+	return onset >= least && fall >= least && (isnan(before) || before <= fall * CAUSE_HOST_BEFORE_SHARE);
 }
 
 static bool say_host_line(const struct cause_view *view, struct cause_answer *out)
@@ -121,23 +124,22 @@ static bool say_host_line(const struct cause_view *view, struct cause_answer *ou
 static bool say_host_measures(const struct cause_view *view, struct cause_answer *out)
 {
 	const struct cause_sample *sample = &view->in->samples[view->onset];
-	double least = fmax(view->lost * HOST_SHARE_OF_LOSS, 0.05);
 
-	if (!is_enough(view, host_strength, least))
+	if (!is_enough(view, cause_host_strength, cause_host_least(view)))
 		return false;
 	return cause_found(out, CAUSE_HOST, CAUSE_MEASURED,
 		"the host took %.0f %% of the time in the fall, %.0f %% before; in its first sample threads "
 		"waited %.0f %% for a CPU, the hypervisor took %.0f %%, a quota %.0f %%",
-		mean_fall(view, host_strength) * 100, fmax(mean_before(view, host_strength), 0) * 100,
-		fmax(sample->run_delay_share, 0) * 100, fmax(sample->steal_share, 0) * 100,
-		fmax(sample->throttled_share, 0) * 100);
+		mean_fall(view, cause_host_strength) * 100,
+		fmax(mean_before(view, cause_host_strength), 0) * 100, fmax(sample->run_delay_share, 0) * 100,
+		fmax(sample->steal_share, 0) * 100, fmax(sample->throttled_share, 0) * 100);
 }
 
 /* Only where it is not known whether it were our threads that waited. */
 static bool say_pressure(const struct cause_view *view, struct cause_answer *out)
 {
 	if (!isnan(view->in->samples[view->onset].run_delay_share) ||
-		!is_enough(view, pressure_of, fmax(view->lost * HOST_BEFORE_SHARE, PRESSURE_MIN)))
+		!is_enough(view, pressure_of, fmax(view->lost * CAUSE_HOST_BEFORE_SHARE, PRESSURE_MIN)))
 		return false;
 	return cause_found(out, CAUSE_HOST, CAUSE_CORRELATED,
 		"some task waited for a CPU %.0f %% of the time in the fall, %.0f %% before",

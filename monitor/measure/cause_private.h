@@ -32,6 +32,10 @@ bool cause_is_reset(const struct cause_view *view, struct cause_answer *out);
 bool cause_is_io_errors(const struct cause_view *view, struct cause_answer *out);
 bool cause_is_link(const struct cause_view *view, struct cause_answer *out);
 /* cause_host.c */
+#define CAUSE_HOST_BEFORE_SHARE 0.5 /* as strong without the fall: it is always so */
+/* How much of the time the host took from us, 0..1; NAN: not known. And how much it must be to make the fall. */
+double cause_host_strength(const struct cause_sample *sample);
+double cause_host_least(const struct cause_view *view);
 bool cause_is_host(const struct cause_view *view, struct cause_answer *out);
 bool cause_is_shared_path(const struct cause_view *view, struct cause_answer *out);
 bool cause_is_background(const struct cause_view *view, struct cause_answer *out);

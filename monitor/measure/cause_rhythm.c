@@ -12,15 +12,16 @@
 #define TEETH_MAX     128
 #define TEETH_MIN     3
 #define TEETH_SHARE   0.8
-#define TEETH_ALONE   6	  /* fewer may come at equal distances by chance */
-#define LOW_SHARE     0.6 /* of the baseline: a tooth begins */
-#define HIGH_SHARE    0.7 /* it is over */
+#define TEETH_ALONE   6	   /* fewer may come at equal distances by chance */
+#define LOW_SHARE     0.6  /* of the baseline: a tooth begins */
+#define HIGH_SHARE    0.7  /* it is over */
+#define BETWEEN_SHARE 0.25 /* as often between the teeth: it is always so */
 #define HOT_K	      2
 #define TEMP_FRESH_MS (6 * 60000)
 #define WAF_BYTES_MIN (100ULL << 30) /* with less the units of the counters show */
 
 struct teeth {
-	unsigned first[TEETH_MAX]; /* samples */
+	unsigned first[TEETH_MAX], end[TEETH_MAX]; /* samples; end: behind the last */
 	unsigned count;
 };
 
@@ -37,10 +38,13 @@ static void teeth_find(const struct cause_input *in, struct teeth *teeth)
 		/* A single low sample is none. */
 		if (was_high && share < LOW_SHARE && i + 1 < in->sample_count &&
 			cause_rate(&in->samples[i + 1]) / in->finding->baseline_bytes_per_s < LOW_SHARE) {
-			teeth->first[teeth->count++] = i;
+			teeth->first[teeth->count] = i;
+			teeth->end[teeth->count++] = i + 2;
 			was_high = false;
 		} else if (share >= HIGH_SHARE) {
 			was_high = true;
+		} else if (!was_high && teeth->count) {
+			teeth->end[teeth->count - 1] = i + 1;
 		}
 	}
 }
@@ -50,6 +54,18 @@ static bool is_most(const struct teeth *teeth, unsigned with)
 	return teeth->count >= TEETH_MIN && with >= teeth->count * TEETH_SHARE;
 }
 
+static bool is_high(const struct cause_input *in, unsigned i)
+{
+	return cause_rate(&in->samples[i]) / in->finding->baseline_bytes_per_s >= HIGH_SHARE;
+}
+
+/* Neither of a tooth nor beside one: what makes a tooth may begin and end in samples that are high as a whole. */
+static bool is_between(const struct cause_input *in, const struct teeth *teeth, unsigned i)
+{
+	return i > teeth->first[0] && i + 1 < teeth->first[teeth->count - 1] && is_high(in, i - 1) &&
+	       is_high(in, i) && is_high(in, i + 1);
+}
+
 static unsigned with_flag(const struct cause_input *in, const struct teeth *teeth, uint32_t flag)
 {
 	unsigned with = 0;
@@ -57,6 +73,20 @@ static unsigned with_flag(const struct cause_input *in, const struct teeth *teet
 	for (unsigned i = 0; i < teeth->count; i++)
 		with += (in->samples[teeth->first[i]].flags & flag) != 0;
 	return with;
+}
+
+/* Of a flag that most samples have anyway nothing follows. */
+static bool is_always(const struct cause_input *in, const struct teeth *teeth, uint32_t flag)
+{
+	unsigned between = 0, marked = 0;
+
+	for (unsigned i = 0; i < in->sample_count; i++) {
+		if (!is_between(in, teeth, i))
+			continue;
+		between++;
+		marked += (in->samples[i].flags & flag) != 0;
+	}
+	return (double)marked * teeth->count > between * BETWEEN_SHARE * with_flag(in, teeth, flag);
 }
 
 /* Teeth at which a line with one of @words was said; *@last is the last of those lines. */
@@ -83,15 +113,44 @@ static unsigned with_line(const struct cause_input *in, const struct teeth *teet
 	return with;
 }
 
-static unsigned with_host(const struct cause_input *in, const struct teeth *teeth)
-{
-	unsigned with = 0;
+/* Mean strength of the host's sign. */
+struct strength {
+	double sum;
+	unsigned known;
+};
 
-	for (unsigned i = 0; i < teeth->count; i++)
-		with += (in->samples[teeth->first[i]].host_measures &
-				(HOSTLIMIT_CPU_WAIT | HOSTLIMIT_THROTTLED | HOSTLIMIT_STEAL |
-					HOSTLIMIT_CPU_FULL)) != 0;
-	return with;
+static void strength_add(struct strength *strength, const struct cause_sample *sample)
+{
+	double one = cause_host_strength(sample);
+
+	if (isnan(one))
+		return;
+	strength->sum += one;
+	strength->known++;
+}
+
+static double strength_mean(const struct strength *strength)
+{
+	return strength->known ? strength->sum / strength->known : NAN;
+}
+
+/* Whether the host speaks at its beginning, and took enough of the time to make it. */
+static bool is_of_host(const struct cause_view *view, const struct teeth *teeth, unsigned tooth)
+{
+	const struct cause_sample *samples = view->in->samples, *first = &samples[teeth->first[tooth]];
+	const double least = cause_host_least(view);
+	struct strength onset = { 0 }, fall = { 0 };
+
+	if (!(first->host_measures &
+		    (HOSTLIMIT_CPU_WAIT | HOSTLIMIT_THROTTLED | HOSTLIMIT_STEAL | HOSTLIMIT_CPU_FULL)))
+		return false;
+	/* The first sample may be half of the time before: then the second speaks. */
+	strength_add(&onset, first);
+	strength_add(&onset, first + 1);
+	for (unsigned i = teeth->first[tooth]; i < teeth->end[tooth]; i++)
+		strength_add(&fall, &samples[i]);
+	return fmax(cause_host_strength(first), strength_mean(&onset)) >= least &&
+	       strength_mean(&fall) >= least;
 }
 
 static unsigned with_heat(const struct cause_input *in, const struct teeth *teeth)
@@ -148,6 +207,31 @@ static bool say_thermal(const struct cause_input *in, const struct teeth *teeth,
 		       with, teeth->count, HOT_K);
 }
 
+static bool say_host(const struct cause_view *view, const struct teeth *teeth, struct cause_answer *out)
+{
+	const struct cause_input *in = view->in;
+	struct strength within = { 0 }, between = { 0 };
+	unsigned with = 0;
+
+	for (unsigned i = 0; i < teeth->count; i++) {
+		with += is_of_host(view, teeth, i);
+		for (unsigned k = teeth->first[i]; k < teeth->end[i]; k++)
+			strength_add(&within, &in->samples[k]);
+	}
+	if (!is_most(teeth, with))
+		return false;
+	for (unsigned i = 0; i < in->sample_count; i++)
+		if (is_between(in, teeth, i))
+			strength_add(&between, &in->samples[i]);
+	/* Of a host that is always busy nothing follows. */
+	if (strength_mean(&between) > strength_mean(&within) * CAUSE_HOST_BEFORE_SHARE)
+		return false;
+	return cause_found(out, CAUSE_HOST, CAUSE_MEASURED,
+		"at %u of %u falls the host kept our threads from the CPU: it took %.0f %% of the time in "
+		"falls, %.0f %% between them",
+		with, teeth->count, strength_mean(&within) * 100, fmax(strength_mean(&between), 0) * 100);
+}
+
 static bool say_lines(const struct cause_input *in, const struct teeth *teeth, unsigned words,
 	enum cause cause, struct cause_answer *out)
 {
@@ -165,10 +249,10 @@ static bool say_own(const struct cause_input *in, const struct teeth *teeth, str
 	unsigned polls = with_flag(in, teeth, SAMPLE_FLAG_HEALTH_POLL),
 		 flushes = with_flag(in, teeth, SAMPLE_FLAG_FLUSH);
 
-	if (is_most(teeth, polls))
+	if (is_most(teeth, polls) && !is_always(in, teeth, SAMPLE_FLAG_HEALTH_POLL))
 		return cause_found(out, CAUSE_HEALTH_POLL, CAUSE_CORRELATED,
 			"%u of %u falls began in a sample with a reading of its health", polls, teeth->count);
-	return is_most(teeth, flushes) &&
+	return is_most(teeth, flushes) && !is_always(in, teeth, SAMPLE_FLAG_FLUSH) &&
 	       cause_found(out, CAUSE_OWN_PAUSE, CAUSE_CORRELATED,
 		       "%u of %u falls began in a sample with our flush of the drive", flushes, teeth->count);
 }
@@ -199,13 +283,7 @@ void cause_decide_rhythm(const struct cause_view *view, struct cause_answer *out
 	if (say_lines(in, &teeth, 1u << KERNELLINE_RESET | 1u << KERNELLINE_TIMEOUT, CAUSE_RESET, out) ||
 		say_lines(in, &teeth, 1u << KERNELLINE_ERROR, CAUSE_IO_ERRORS, out))
 		return;
-	if (is_most(&teeth, with_host(in, &teeth))) {
-		(void)cause_found(out, CAUSE_HOST, CAUSE_MEASURED,
-			"at %u of %u falls the host kept our threads from the CPU", with_host(in, &teeth),
-			teeth.count);
-		return;
-	}
-	if (say_thermal(in, &teeth, out) || say_own(in, &teeth, out))
+	if (say_host(view, &teeth, out) || say_thermal(in, &teeth, out) || say_own(in, &teeth, out))
 		return;
 	if (teeth.count < TEETH_ALONE) {
 		(void)cause_found(out, CAUSE_UNKNOWN, CAUSE_INFERRED,

@@ -14,7 +14,8 @@
  * Kinds, and whether they alert: *collapse* and *stall* do. *cliff* does not: a fall before the run was ever settled,
  * unless it stalls or stays below 10 % of B for 60 s; B takes the new level as soon as it is level over 60 samples,
  * and when the cliff comes back above recover-above within 6 h (and before the run is settled) it was a collapse.
- * *level-shift*: a collapse that stayed for 6 h, or a drive that settles in it: B takes the new level. *periodic*
+ * *level-shift*: a collapse that stayed for 6 h, or a drive that settles in it: B takes the new level, if there is one (a
+ * drive that does nothing stays one stall, however long). *periodic*
  * (rhythm.h) alerts once: the falls raised before are relabelled or absorbed, the teeth that follow are counted; when
  * no fourth one comes, the three are told one by one again (relabelled to what they were, the third raised and cleared).
  * *degraded* (decline.h) is an event. Without a known extent nothing is ever settled: the first fall to a level that

@@ -62,6 +62,12 @@ static void watch_end(struct collapse *collapse)
 	collapse_tell(collapse, COLLAPSE_CLEARED, &collapse->cliff.finding);
 }
 
+/* A drive that does nothing has no level: a hang stays one stall until something completes, however long it is. */
+static bool has_new_level(const struct collapse *collapse)
+{
+	return level_median(&collapse->fallen) > 0;
+}
+
 static void fall_becomes_shift(struct collapse *collapse, int64_t t_ms)
 {
 	struct collapse_finding *finding = &collapse->fall.finding;
@@ -104,7 +110,8 @@ void collapse_settle(struct collapse *collapse, int64_t t_ms)
 		watch_end(collapse);
 		return;
 	}
-	fall_becomes_shift(collapse, t_ms);
+	if (has_new_level(collapse))
+		fall_becomes_shift(collapse, t_ms);
 }
 
 void collapse_watch_cliff(struct collapse *collapse, const struct collapse_sample *s)
@@ -217,6 +224,6 @@ void collapse_add_fallen(struct collapse *collapse, const struct collapse_sample
 		return;
 	if (fall->finding.kind == COLLAPSE_CLIFF)
 		cliff_add(collapse, s, stall_ns);
-	else if (fall->sum.ns >= COLLAPSE_SHIFT_NS)
+	else if (fall->sum.ns >= COLLAPSE_SHIFT_NS && has_new_level(collapse))
 		fall_becomes_shift(collapse, s->t_ms);
 }

@@ -114,7 +114,9 @@ int target_finish_fill(struct target *target, uint64_t done_bytes, char *why)
 
 int target_flush(struct target *target, char *why)
 {
-	bool is_volatile = target->facts.disk_count == 0;
+	/* Below a directory it takes more than the drive's cache: that the blocks are written at all is in the
+	 * filesystem's own journal. */
+	bool is_volatile = !target->facts.is_device || target->facts.disk_count == 0;
 
 	for (unsigned i = 0; i < target->facts.disk_count; i++)
 		is_volatile |= strcmp(target->facts.disks[i].write_cache, "write through") != 0;

@@ -116,6 +116,24 @@ def test_an_alert_reaches_every_channel():
         assert len(mail_server.mails()) == 2, [m["Subject"] for m in mail_server.mails()]
 
 
+def test_what_fires_is_shown_before_the_first_tick():
+    """Five minutes between two ticks, and a start: nobody is told meanwhile that nothing is wrong."""
+    with work_folder() as folder, Webhook() as hook:
+        with AlertService(folder, f'notify "ops" {{ webhook = "{hook.url}" }}') as service:
+            service.start()
+            wait_for(lambda: hook.alerts(), 20, "the webhook")
+            before = service.alerts_of()
+            assert len(before) == 1 and service.stop() == 0, before
+            text = service.config.read_text()
+            service.config.write_text(text.replace('sample-interval = "1s"', 'sample-interval = "5min"'))
+            assert service.config.read_text() != text
+            service.start()
+            assert service.alerts_of() == before, service.api("alerts")
+            code, page = service.get("/alerts")
+            assert code == 200 and before[0] in page.decode() and "Nothing is wrong" not in page.decode()
+            service.kill()
+
+
 def test_a_receiver_that_is_down_gets_all_of_it_later():
     """Down across a kill -9; back: each message once under its id, in order, and two events, not one a retry."""
     with work_folder() as folder:

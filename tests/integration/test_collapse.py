@@ -35,6 +35,14 @@ class Throttle:
             self.group.rmdir()
             raise Skip(f"the blkio controller has no {self.file}")
 
+    def wrapper(self):
+        """For a service that is in it from its start."""
+        return ("sh", "-c", f'echo $$ >{self.group}/cgroup.procs; exec "$@"', "sh")
+
+    def set_rate(self, direction, bytes_per_s):
+        """0: no limit. A byte a second is a drive that hangs."""
+        (self.group / f"blkio.throttle.{direction}_bps_device").write_text(f"{self.name} {bytes_per_s}")
+
     def take(self, service):
         (self.group / "cgroup.procs").write_text(str(service.process.pid))
 
@@ -200,6 +208,39 @@ def test_a_collapse_is_told_once_and_a_cliff_is_none():
         check_collapse(receivers, *settled)
         wait_baseline(fresh[0])
         check_cliff(*fresh)
+
+
+def hang_and_recover(service, throttle, direction, rate):
+    """The alert comes while nothing completes, and goes when something does."""
+    phase = service.drive()["phase"]
+    throttle.set_rate(direction, 1)
+    try:
+        drive = service.wait_drive(lambda d: d["state"] == "stalled", 30, "the stall")
+        assert drive["phase"] == phase and drive["reason"].startswith("nothing has completed for "), drive
+        firing = wait_for(lambda: [a for a in service.api("alerts")["firing"] if a["alert"] == "stall"], 5, "the alert")
+        assert firing[0]["value"] >= 3 and firing[0]["threshold"] == 3, firing
+    finally:  # a process whose requests hang does not end
+        throttle.set_rate(direction, rate)
+    service.wait_drive(lambda d: d["state"] == "running", 30, "the recovery")
+    wait_for(lambda: not [a for a in service.api("alerts")["firing"] if a["alert"] == "stall"], 5, "the end of the alert")
+
+
+def test_a_fill_and_a_read_back_that_hang_are_alerts():
+    with work_folder() as folder, loop_filesystem(folder, 512 * MIB) as (mount, device), Throttle(device) as throttle:
+        throttle.set_rate("write", 16 * MIB)
+        throttle.set_rate("read", 8 * MIB)
+        with Service(folder, mount, top='alerts { stall-after = "3s" }', wrapper=throttle.wrapper(), size="192MiB",
+                     duration="3s", verify="end", threads=2, queue_depth=32) as service:
+            service.start()
+            service.wait_phase("fill")
+            service.wait_samples(2)
+            hang_and_recover(service, throttle, "write", 32 * MIB)
+            service.wait_phase("verify")
+            service.wait_drive(lambda d: d["read_bytes_per_s"], 20, "the read-back")
+            hang_and_recover(service, throttle, "read", 24 * MIB)
+            service.wait_drive(lambda d: d["state"] == "done", 30, "the end")
+            assert service.runs()[0]["verify"]["corrupt"] == 0, service.runs()
+            service.stop()
 
 
 if __name__ == "__main__":

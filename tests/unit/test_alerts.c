@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "alert/spell.h"
 #include "alert_fixture.h"
+#include "base/clock.h"
 #include "base/text.h"
 
 #define S   1000LL
@@ -285,6 +287,39 @@ static void test_slow_flapping_is_all_told(void **state)
 		assert_string_equal(told(), "resolved one collapse");
 		now_ms += 2 * MIN;
 	}
+}
+
+/* One every 11 min, of which none could be held back. */
+static void test_errors_now_and_then_are_one_alert(void **state)
+{
+	struct spell spell = { 0 };
+	uint64_t errors = 3;
+
+	(void)state;
+	start("once", 0);
+	for (int64_t minute = 0; minute < 1490; minute++) {
+		const uint64_t now_ns = 1 + (uint64_t)minute * 60 * NS_PER_S;
+
+		if (minute % 11 == 0 && minute < 24 * 60)
+			spell_add(&spell, ++errors, 1, now_ns);
+		set(ONE, ALERT_IO_ERRORS, spell_lasts(&spell, now_ns));
+		assert_string_equal(told(), minute ? "" : "raised one io-errors");
+		assert_true(spell_errors(&spell, errors, now_ns) == (double)(errors - 3));
+		now_ms += MIN;
+	}
+	/* The last was in minute 1430. */
+	set(ONE, ALERT_IO_ERRORS, spell_lasts(&spell, 1490 * 60 * NS_PER_S));
+	assert_string_equal(told(), "");
+	set(ONE, ALERT_IO_ERRORS, spell_lasts(&spell, 1490 * 60 * NS_PER_S + 1));
+	assert_string_equal(told(), "resolved one io-errors");
+	assert_true(spell_errors(&spell, errors, 1491 * 60 * NS_PER_S) == 0);
+	/* The next are a spell of their own; those told before a restart go on for their time. */
+	spell_add(&spell, errors + 2, 2, 1500 * 60 * NS_PER_S);
+	assert_true(spell_errors(&spell, errors + 2, 1501 * 60 * NS_PER_S) == 2);
+	spell_recall(&spell, 1600 * 60 * NS_PER_S);
+	assert_true(spell_lasts(&spell, 1659 * 60 * NS_PER_S));
+	assert_true(isnan(spell_errors(&spell, errors, 1659 * 60 * NS_PER_S)));
+	assert_false(spell_lasts(&spell, 1660 * 60 * NS_PER_S));
 }
 
 static void test_flapping_is_bounded_and_counted(void **state)
@@ -661,6 +696,7 @@ int main(void)
 		CASE(test_raised_and_over_within_a_digest_is_told_as_over),
 		CASE(test_three_firings_in_ten_minutes_are_told_as_they_come),
 		CASE(test_slow_flapping_is_all_told),
+		CASE(test_errors_now_and_then_are_one_alert),
 		CASE(test_flapping_is_bounded_and_counted),
 		CASE(test_what_is_held_back_is_told_when_it_lasts),
 		CASE(test_what_is_held_back_is_told_when_it_is_over),

@@ -27,6 +27,16 @@ static unsigned tooth(unsigned n)
 	return (n + 1) * 18;
 }
 
+static void put_steal(struct record *r, double share, bool in_teeth)
+{
+	for (unsigned i = 0; i < SAMPLES; i++) {
+		if (in_teeth && i % 18 >= 4)
+			continue;
+		r->samples[i].steal_share = share;
+		r->samples[i].host_measures = HOSTLIMIT_STEAL;
+	}
+}
+
 static void test_saw_teeth(void **state)
 {
 	static struct record r;
@@ -54,9 +64,45 @@ static void test_saw_teeth(void **state)
 		r.samples[tooth(n)].flags |= SAMPLE_FLAG_FLUSH;
 	record_assert_cause(&r, CAUSE_OWN_PAUSE, "teeth with flushes");
 	teeth_init(&r);
-	for (unsigned n = 0; n < TEETH; n++)
-		r.samples[tooth(n)].host_measures = HOSTLIMIT_STEAL;
+	put_steal(&r, 0.4, true);
 	record_assert_cause(&r, CAUSE_HOST, "teeth with steal");
+}
+
+/* What is there all the time, or too little of it, made none of them. */
+static void test_saw_teeth_beside_what_is_always_there(void **state)
+{
+	static struct record r;
+
+	(void)state;
+	teeth_init(&r);
+	for (unsigned i = 0; i < SAMPLES; i++)
+		r.samples[i].flags |= SAMPLE_FLAG_HEALTH_POLL;
+	record_assert_cause(&r, CAUSE_GARBAGE, "a reading in each sample");
+	for (unsigned i = 1; i < SAMPLES; i += 2)
+		r.samples[i].flags &= ~(uint32_t)SAMPLE_FLAG_HEALTH_POLL;
+	record_assert_cause(&r, CAUSE_GARBAGE, "a reading in each other sample");
+	/* One that takes long reaches into the samples beside. */
+	teeth_init(&r);
+	for (unsigned n = 0; n < TEETH; n++)
+		for (unsigned i = tooth(n) - 1; i < SAMPLES && i <= tooth(n) + 4; i++)
+			r.samples[i].flags |= SAMPLE_FLAG_HEALTH_POLL;
+	record_assert_cause(&r, CAUSE_HEALTH_POLL, "readings as long as the teeth");
+	teeth_init(&r);
+	for (unsigned i = 0; i < SAMPLES; i++)
+		r.samples[i].flags |= SAMPLE_FLAG_FLUSH;
+	record_assert_cause(&r, CAUSE_GARBAGE, "a flush in each sample");
+	teeth_init(&r);
+	put_steal(&r, 0.012, false);
+	record_assert_cause(&r, CAUSE_GARBAGE, "a little steal all the time");
+	put_steal(&r, 0.4, true);
+	record_assert_cause(&r, CAUSE_HOST, "much of it in the teeth, a little all the time");
+	assert_non_null(strstr(r.answer.evidence, "40 % of the time in falls, 1 % between"));
+	teeth_init(&r);
+	put_steal(&r, 0.012, true);
+	record_assert_cause(&r, CAUSE_GARBAGE, "a little steal in the teeth");
+	teeth_init(&r);
+	put_steal(&r, 0.4, false);
+	record_assert_cause(&r, CAUSE_GARBAGE, "much steal all the time");
 }
 
 static void test_saw_teeth_of_heat_and_resets(void **state)
@@ -160,6 +206,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_saw_teeth),
+		cmocka_unit_test(test_saw_teeth_beside_what_is_always_there),
 		cmocka_unit_test(test_saw_teeth_of_heat_and_resets),
 		cmocka_unit_test(test_when_drives_fell),
 		cmocka_unit_test(test_falls_of_two_drives),

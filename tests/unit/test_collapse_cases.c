@@ -166,6 +166,40 @@ static void test_a_hang_is_a_stall_without_any_completion(void **state)
 	rig_fini(&rig);
 }
 
+static void test_a_hang_of_hours_is_one_stall(void **state)
+{
+	static const bool settled[] = { true, false };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(settled); i++) {
+		struct rig rig;
+
+		rig_init(&rig, &usual, 10, settled[i]);
+		rig_feed(&rig, 2880, 0);
+		assert_string_equal(rig.log, "RAISED stall 1 @2");
+		rig_feed(&rig, 6, 100);
+		assert_string_equal(rig.log, "RAISED stall 1 @2, CLEARED stall 1 @2883");
+		assert_true(fabs(rig.last.stall_s - 28800) < 0.001);
+		assert_true(fabs(collapse_baseline(rig.collapse) / MIB - 100) < 0.01);
+		collapse_free(rig.collapse);
+	}
+}
+
+static void test_what_comes_after_a_hang_of_hours_may_be_a_new_level(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_init(&rig, &usual, 10, true);
+	rig_feed(&rig, 2880, 0);
+	rig_feed(&rig, 360, 20);
+	assert_string_equal(
+		rig.log, "RAISED stall 1 @2, RELABELLED level-shift 1 @3061, CLEARED level-shift 1 @3061");
+	rig_feed(&rig, 360, 20);
+	assert_true(fabs(collapse_baseline(rig.collapse) / MIB - 20) < 0.01);
+	collapse_free(rig.collapse);
+}
+
 static void test_the_stall_clock_reaches_back_into_the_sample_before(void **state)
 {
 	struct rig rig;
@@ -727,6 +761,8 @@ int main(void)
 		cmocka_unit_test(test_what_is_no_collapse),
 		cmocka_unit_test(test_a_fall_that_begins_within_a_sample_counts_with_it),
 		cmocka_unit_test(test_a_hang_is_a_stall_without_any_completion),
+		cmocka_unit_test(test_a_hang_of_hours_is_one_stall),
+		cmocka_unit_test(test_what_comes_after_a_hang_of_hours_may_be_a_new_level),
 		cmocka_unit_test(test_the_stall_clock_reaches_back_into_the_sample_before),
 		cmocka_unit_test(test_before_there_is_a_baseline_only_a_stall_is_seen),
 		cmocka_unit_test(test_a_fall_that_the_first_baseline_finds_under_way_keeps_its_beginning),

@@ -223,6 +223,15 @@ static const struct log_case logs[] = {
 		{ { 1796075021000, 1000, MIB, 0, 0, SAMPLE_MEASURED },
 			{ 1796075022000, 1000, 2 * MIB, 0, 0, SAMPLE_MEASURED } },
 		2, NULL, { 0, 0 }, { NULL, 0 } },
+	{ "fio without blanks: a comma is no point", "1000,81920,1,0,0\n2000,40960,1,0,0\n", "fio-bw", 1,
+		{ { 1000, 1000, 80 * MIB, 0, 0, SAMPLE_MEASURED },
+			{ 2000, 1000, 40 * MIB, 0, 0, SAMPLE_MEASURED } },
+		2, NULL, { 0, 0 }, { NULL, 0 } },
+	{ "fio without blanks, with priorities", "1000,1024,0,0,0,0x0000,0\n2000,2048,0,0,0,0x0000,0\n",
+		"fio-bw", 1,
+		{ { 1000, 1000, 0, MIB, 0, SAMPLE_MEASURED },
+			{ 2000, 1000, 0, 2 * MIB, 0, SAMPLE_MEASURED } },
+		2, NULL, { 0, 0 }, { NULL, 0 } },
 	{ "iostat 12 in the C locale: the busiest of two",
 		"Linux 6.1.0-13-amd64 (host) \t11/30/26 \t_x86_64_\t(2 CPU)\n\n11/30/26 21:43:41\n" IOSTAT_CPU
 			IOSTAT_12 IOSTAT_12_ROW("vda", "1.00", "900.00") IOSTAT_12_ROW("nvme0n1", "1.00",
@@ -239,7 +248,7 @@ static const struct log_case logs[] = {
 			IOSTAT_12_ROW("vdb", "1.00", "9.00") "\n11/30/26 21:43:46\n" IOSTAT_12 IOSTAT_12_ROW(
 				"vda", "0.25", "1.00") IOSTAT_12_ROW("vdb", "0.50", "2.00") "\n",
 		"iostat", 1, { { 1796075026000, 1000, MIB, MIB / 4, 0, SAMPLE_MEASURED } }, 1,
-		"the average since boot", { 0, 0 }, { "vda", 0 } },
+		"left out, taken for the average since boot; not so with iostat -y", { 0, 0 }, { "vda", 0 } },
 	{ "iostat 11 with a half of the day and kilobytes",
 		"Linux 4.9.0 (host) \t12/01/2026 \t_x86_64_\t(8 CPU)\n\n12/01/2026 12:59:55 AM\n" IOSTAT_11
 		"sda               0.00     1.00    1.00    2.00    1.00    8.00    16.00     0.50    3.00   "
@@ -253,7 +262,8 @@ static const struct log_case logs[] = {
 		"iostat", 5,
 		{ { 1796130000000, 5000, 40960, 5120, 0, SAMPLE_MEASURED },
 			{ 1796130005000, 5000, 83200, 7680, 0, SAMPLE_MEASURED } },
-		2, "the average since boot", { 0, 0 }, { NULL, 0 } },
+		2, "left out, taken for the average since boot; not so with iostat -y", { 0, 0 },
+		{ NULL, 0 } },
 	{ "iostat with commas for points and the day first",
 		"Linux 6.1.0 (host) \t30.11.2026 \t_x86_64_\t(2 CPU)\n\n30.11.2026 21:43:41\n" IOSTAT_12
 		"vda 1,00 1,00 0,00 0,00 2,00 64,00 3,00 9,00 0,00 0,00 4,00 64,00 0,00 0,00 0,00 0,00 0,00 "
@@ -267,7 +277,8 @@ static const struct log_case logs[] = {
 		"iostat", 2,
 		{ { 1796083201000, 2000, 3 * MIB, MIB, 0, SAMPLE_MEASURED },
 			{ 1796083203000, 2000, 2 * MIB, 0, 0, SAMPLE_MEASURED } },
-		2, "the average since boot", { 0, 0 }, { NULL, 0 } },
+		2, "left out, taken for the average since boot; not so with iostat -y", { 0, 0 },
+		{ NULL, 0 } },
 	{ "iostat without times, of a known interval",
 		"Linux 6.1.0 (host) \t11/30/26 \t_x86_64_\t(2 CPU)\n\n" IOSTAT_12 IOSTAT_12_ROW(
 			"vda", "1.00", "9.00") "\n" IOSTAT_12 IOSTAT_12_ROW("vda", "0.00",
@@ -275,7 +286,8 @@ static const struct log_case logs[] = {
 		"iostat", 10,
 		{ { 20000, 10000, 10 * MIB, 0, 0, SAMPLE_MEASURED },
 			{ 30000, 10000, 20 * MIB, 0, 0, SAMPLE_MEASURED } },
-		2, "the average since boot", { 0, 0 }, { NULL, 10000 } },
+		2, "left out, taken for the average since boot; not so with iostat -y", { 0, 0 },
+		{ NULL, 10000 } },
 	{ "iostat with ISO times and a zone; the disk is left out while idle",
 		"2026-11-30T21:43:41+0100\n" IOSTAT_12 IOSTAT_12_ROW(
 			"vda", "1.00", "9.00") "\n2026-11-30T21:43:43+0100\n" IOSTAT_12 IOSTAT_12_ROW("vda",
@@ -394,6 +406,75 @@ static void test_times_that_jitter_are_those_of_the_interval(void **state)
 		}
 }
 
+/* Reports of a disk at these times; banners between them stand as they are. */
+static struct foreign *open_times(const char *root, const char *const *times)
+{
+	static const char table[] = IOSTAT_12 IOSTAT_12_ROW("vda", "0.00", "1.00");
+	char text[8192] = "", path[600];
+	size_t used = 0;
+
+	for (; *times; times++)
+		used += (size_t)snprintf(
+			text + used, sizeof(text) - used, "%s\n%s\n", *times, **times == 'L' ? "" : table);
+	tree_file(root, "a.log", text);
+	path_of(root, "a.log", path);
+	return open_log(path, NULL);
+}
+
+struct dates_case {
+	const char *times[8];
+	int64_t from_ms, to_ms;
+	uint32_t gaps;
+	const char *warning; /* NULL: none of the order */
+};
+
+static const struct dates_case dates[] = {
+	/* A 13 is no month, wherever it stands. */
+	{ { "12/06/26 23:40:00", "12/06/26 23:50:00", "13/06/26 00:00:00", "13/06/26 00:10:00" },
+		1781307600000, 1781309400000, 0, NULL },
+	{ { "11/12/26 23:40:00", "11/12/26 23:50:00", "12/12/26 00:00:00", "12/12/26 00:10:00",
+		  "13/12/26 00:00:00" },
+		1797032400000, 1797120000000, 1, NULL },
+	{ { "06/12/26 23:40:00", "06/12/26 23:50:00", "06/13/26 00:00:00", "06/13/26 00:10:00" },
+		1781307600000, 1781309400000, 0, NULL },
+	{ { "Linux 6.1.0 (host) \t13/06/26 \t_x86_64_\t(2 CPU)", "12/06/26 12:00:00", "12/06/26 12:10:00",
+		  "12/06/26 12:20:00" },
+		1781265600000, 1781266800000, 0, NULL },
+	/* Days that follow each other. */
+	{ { "05/12/26 23:40:00", "05/12/26 23:50:00", "06/12/26 00:00:00", "06/12/26 00:10:00" },
+		1796514000000, 1796515800000, 0, NULL },
+	{ { "12/05/26 23:40:00", "12/05/26 23:50:00", "12/06/26 00:00:00", "12/06/26 00:10:00" },
+		1796514000000, 1796515800000, 0, NULL },
+	/* Nothing tells; two runs are no neighbours. */
+	{ { "12/06/26 12:00:00", "12/06/26 12:10:00", "12/06/26 12:20:00" }, 1796558400000, 1796559600000, 0,
+		"taken for the month" },
+	{ { "Linux 6.1.0 (host) \t11/06/26 \t_x86_64_\t(2 CPU)", "11/06/26 12:00:00",
+		  "Linux 6.1.0 (host) \t12/06/26 \t_x86_64_\t(2 CPU)", "12/06/26 12:00:00",
+		  "12/06/26 12:10:00", "12/06/26 12:20:00" },
+		1796558400000, 1796559600000, 0, "taken for the month" },
+	{ { "12-06-26 12:00:00", "12-06-26 12:10:00", "12-06-26 12:20:00" }, 1781265600000, 1781266800000, 0,
+		"taken for the day" },
+	{ { "12/12/26 12:00:00", "12/12/26 12:10:00", "12/12/26 12:20:00" }, 1797076800000, 1797078000000, 0,
+		NULL },
+};
+
+static void test_days_and_months_are_told_apart_by_all_dates(void **state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(dates); i++) {
+		struct foreign *foreign = open_times(*state, dates[i].times);
+		const struct foreign_info *info = foreign_info(foreign);
+
+		print_message("%s\n", dates[i].times[0]);
+		check_u64("from", i, (uint64_t)info->from_ms, (uint64_t)dates[i].from_ms);
+		check_u64("to", i, (uint64_t)info->to_ms, (uint64_t)dates[i].to_ms);
+		assert_int_equal(info->interval_s, 600);
+		assert_int_equal(info->gap_count, dates[i].gaps);
+		assert_int_equal(has_warning(info, "the day or the month"), dates[i].warning != NULL);
+		assert_true(!dates[i].warning || has_warning(info, dates[i].warning));
+		foreign_close(foreign);
+	}
+}
+
 static void test_a_stall_grows_over_its_windows(void **state)
 {
 	char path[600];
@@ -457,8 +538,10 @@ static const struct broken_case broken[] = {
 	{ "11/30/26 21:43:41\n" IOSTAT_12 IOSTAT_12_ROW("vda", "1.00", "x.00"), ":3: vda: no number", 0 },
 	{ "11/30/26 21:43:41\n" IOSTAT_12 "vda 1.00 2.00\n", ":3: vda: 2 values where the header has 22", 0 },
 	{ "11/30/26 21:43:41\n" IOSTAT_12 IOSTAT_12_ROW("vda", "1.00", "2.00") "\n",
-		":4: one report alone, the average since boot", 0 },
+		":4: one report alone, taken for the average since boot (not so with iostat -y)", 0 },
 	{ "11/30/26 25:43:41\n" IOSTAT_12, ":1: a time in a form that is not known", 0 },
+	{ "13/06/26 21:43:41\n" IOSTAT_12 IOSTAT_12_ROW("vda", "1.00", "2.00") "\n06/14/26 21:43:41\n",
+		":5: dates of both orders", 0 },
 	{ "avg-cpu:  %user   %nice\n  1.00 2.00\n\nDevice             tps    kB_read/s\n",
 		":4: no column of bytes written", 0 },
 	{ "[ 10s] reads: 0.00 MB/s writes: 100.00 MB/s fsyncs: 0.00/s response time: 4.80ms (95%)\n"
@@ -686,6 +769,7 @@ int main(void)
 		CASE(test_what_stands_beside_the_rates),
 		CASE(test_an_interval_that_nothing_tells_is_not_known),
 		CASE(test_times_that_jitter_are_those_of_the_interval),
+		CASE(test_days_and_months_are_told_apart_by_all_dates),
 		CASE(test_a_stall_grows_over_its_windows),
 		CASE(test_broken_files_are_refused_with_their_line),
 		CASE(test_files_that_cannot_be_opened),
