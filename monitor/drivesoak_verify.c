@@ -9,37 +9,31 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/sysfs.h"
+#include "base/text.h"
 #include "base/units.h"
+#include "drivesoak_badblocks.h"
 #include "drivesoak_output.h"
 #include "engine/engine.h"
 #include "engine/payload.h"
 #include "engine/verify.h"
 #include "target/target.h"
 
-#define LISTED_MAX 1000
-#define LOOK_US	   200000
-#define STOP_NS	   (60 * NS_PER_S)
+#define LOOK_US 200000
+#define STOP_NS (60 * NS_PER_S)
 
-/* Filled by the sweep's thread, read after it has ended. */
-struct findings {
-	struct verify_finding list[LISTED_MAX];
-	size_t count;
-};
-
-static void finding_keep(void *arg, const struct verify_finding *finding)
+static bool is_power_lost(const struct run_record *run)
 {
-	struct findings *findings = arg;
+	char boot_id[40] = "";
 
-	if (findings->count < LISTED_MAX)
-		findings->list[findings->count++] = *finding;
+	(void)sysfs_read_text(boot_id, sizeof(boot_id), "", "/proc/sys/kernel/random/boot_id");
+	return strcmp(boot_id, run->boot_id) != 0;
 }
 
 static struct ledger *ledger_find(const struct config *config, const struct config_drive *drive,
 	const struct run_record *run, uint64_t tag)
 {
-	char path[600], boot_id[40], why[LEDGER_WHY_MAX] = "";
+	char path[600], why[LEDGER_WHY_MAX] = "";
 	struct ledger_setup setup = {
 		.path = path,
 		.run_tag = tag,
@@ -50,8 +44,7 @@ static struct ledger *ledger_find(const struct config *config, const struct conf
 	struct ledger *ledger = NULL;
 
 	(void)snprintf(path, sizeof(path), "%s/runs/%s.ledger", config->state_directory, run->id);
-	(void)sysfs_read_text(boot_id, sizeof(boot_id), "", "/proc/sys/kernel/random/boot_id");
-	if (ledger_open(&setup, strcmp(boot_id, run->boot_id) != 0, &ledger, why) < 0)
+	if (ledger_open(&setup, is_power_lost(run), &ledger, why) < 0)
 		(void)fprintf(stderr,
 			"drivesoak: only places and checksums are judged, not what was written last: %s\n",
 			why);
@@ -70,65 +63,15 @@ static void progress_show(const struct verify_progress *progress, uint64_t to_by
 		to_bytes ? (double)progress->done_bytes * 100 / (double)to_bytes : 100.0, rate);
 }
 
-static void print_json(
-	const struct verify_progress *progress, const struct findings *findings, double coverage)
+/* Until the sweep is over. False with @why when it did not reach the end. */
+static bool sweep(const struct verify_job *job, struct verify_progress *progress, char *why)
 {
-	struct text text = TEXT_INIT;
-	struct json json;
-
-	json_init(&json, &text);
-	json_object_open(&json);
-	json_put_u64(&json, "read_bytes", progress->done_bytes);
-	json_put_u64(&json, "blocks", progress->blocks);
-	json_put_double(&json, "ledger_coverage_pct", coverage * 100);
-	for (int i = VERIFY_GOOD + 1; i < VERIFY_VERDICT_COUNT; i++)
-		json_put_u64(&json, verify_verdict_name((enum verify_verdict)i), progress->counts[i]);
-	json_put_u64(&json, "ahead", progress->ahead_blocks);
-	json_key(&json, "bad_blocks");
-	json_array_open(&json);
-	for (size_t i = 0; i < findings->count; i++) {
-		json_object_open(&json);
-		json_put_string(&json, "kind", verify_verdict_name(findings->list[i].verdict));
-		json_put_u64(&json, "offset_bytes", findings->list[i].offset_bytes);
-		json_put_u64(&json, "expected_sequence", findings->list[i].expected_sequence);
-		json_put_u64(&json, "found_sequence", findings->list[i].found_sequence);
-		json_object_close(&json);
-	}
-	json_array_close(&json);
-	json_object_close(&json);
-	(void)puts(text_string(&text));
-	text_fini(&text);
-}
-
-static void print_text(
-	const struct verify_progress *progress, const struct findings *findings, double coverage)
-{
-	char bytes[UNITS_TEXT_MAX];
-
-	for (size_t i = 0; i < findings->count; i++)
-		(void)printf("%s: block at byte %llu of the target\n",
-			verify_verdict_name(findings->list[i].verdict),
-			(unsigned long long)findings->list[i].offset_bytes);
-	units_print_bytes_rounded((double)progress->done_bytes, bytes);
-	(void)printf("read back %s, %llu blocks; the ledger knows %.1f %% of them\n", bytes,
-		(unsigned long long)progress->blocks, coverage * 100);
-	for (int i = VERIFY_GOOD + 1; i < VERIFY_VERDICT_COUNT; i++)
-		(void)printf("  %-12s %llu\n", verify_verdict_name((enum verify_verdict)i),
-			(unsigned long long)progress->counts[i]);
-}
-
-/* Until the sweep is over. 0 or negative errno. */
-static int sweep(const struct verify_job *job, struct verify_progress *progress)
-{
-	char why[ENGINE_WHY_MAX] = "";
+	const uint64_t whole_bytes = job->to_bytes / PAYLOAD_SECTOR_BYTES * PAYLOAD_SECTOR_BYTES;
 	struct verify *verify = NULL;
 	uint64_t from_ns = clock_mono_ns();
-	int rc = verify_start(job, &verify, why);
 
-	if (rc < 0) {
-		(void)fprintf(stderr, "drivesoak: %s\n", why);
-		return rc;
-	}
+	if (verify_start(job, &verify, why) < 0)
+		return false;
 	do {
 		(void)usleep(LOOK_US);
 		verify_read(verify, progress);
@@ -138,7 +81,29 @@ static int sweep(const struct verify_job *job, struct verify_progress *progress)
 		(void)fputc('\n', stderr);
 	if (verify_stop(verify, STOP_NS))
 		verify_free(verify);
-	return progress->error;
+	if (progress->error)
+		(void)snprintf(why, ENGINE_WHY_MAX, "%s", strerror(-progress->error));
+	else if (progress->done_bytes < whole_bytes)
+		(void)snprintf(why, ENGINE_WHY_MAX, "only %llu of %llu bytes were read",
+			(unsigned long long)progress->done_bytes, (unsigned long long)whole_bytes);
+	return !progress->error && progress->done_bytes >= whole_bytes;
+}
+
+static int report(struct badblocks *bad, const struct badblocks_sweep *sweep, const char *drive, bool is_json)
+{
+	struct text text = TEXT_INIT;
+
+	if (is_json) {
+		badblocks_print_json(bad, sweep, &text);
+		text_addf(&text, "\n");
+	} else {
+		badblocks_print_text(bad, sweep, &text);
+	}
+	(void)fputs(text_string(&text), stdout);
+	text_fini(&text);
+	if (sweep->error)
+		return output_fail(EX_IOERR, drive, sweep->error);
+	return bad->count ? OUTPUT_BAD : EX_OK;
 }
 
 static int sweep_target(const struct config *config, const struct config_drive *drive,
@@ -146,39 +111,34 @@ static int sweep_target(const struct config *config, const struct config_drive *
 {
 	const struct target_plan *plan = target_get_plan(target);
 	const uint64_t tag = payload_run_tag(run->id);
-	struct findings *findings = calloc(1, sizeof(*findings));
-	struct ledger *ledger = ledger_find(config, drive, run, tag);
-	struct verify_progress progress = { 0 };
-	const struct verify_job job = {
+	struct badblocks *bad = calloc(1, sizeof(*bad));
+	struct ledger *ledger;
+	struct badblocks_sweep swept = { 0 };
+	char why[ENGINE_WHY_MAX] = "";
+	struct verify_job job = {
 		.fds = target_get_fds(target),
 		.fd_count = plan->files,
 		.file_bytes = plan->file_bytes,
 		.base_bytes = plan->base_bytes,
-		.to_bytes = run->progress.extent_bytes ? run->progress.extent_bytes
-						       : run->progress.fill_done_bytes,
+		.to_bytes = run_filled_bytes(&run->progress, is_power_lost(run)),
 		.block_bytes = drive->block_bytes,
 		.run_tag = tag,
-		.ledger = ledger,
 		.lba_bytes = target_get_facts(target)->disks[0].logical_block_bytes,
 		.engine = drive->engine,
-		.on_finding = finding_keep,
-		.on_finding_arg = findings,
+		.on_finding = badblocks_keep,
+		.on_finding_arg = bad,
 	};
-	double coverage = ledger ? ledger_coverage(ledger) : 0;
-	uint64_t bad = 0;
-	int rc = findings ? sweep(&job, &progress) : -ENOMEM;
+	int code;
 
+	if (!bad)
+		return output_fail(EX_IOERR, drive->name, strerror(ENOMEM));
+	job.ledger = ledger = ledger_find(config, drive, run, tag);
+	swept.coverage = ledger ? ledger_coverage(ledger) : 0;
+	swept.error = sweep(&job, &swept.progress, why) ? NULL : why;
 	ledger_close(ledger);
-	for (int i = VERIFY_GOOD + 1; i < VERIFY_VERDICT_COUNT; i++)
-		bad += progress.counts[i];
-	if (rc < 0)
-		(void)output_fail(EX_IOERR, drive->name, strerror(-rc));
-	else if (is_json)
-		print_json(&progress, findings, coverage);
-	else
-		print_text(&progress, findings, coverage);
-	free(findings);
-	return rc < 0 ? EX_IOERR : bad ? OUTPUT_BAD : EX_OK;
+	code = report(bad, &swept, drive->name, is_json);
+	free(bad);
+	return code;
 }
 
 int drivesoak_verify(const struct config *config, const struct config_drive *drive,
@@ -199,6 +159,10 @@ int drivesoak_verify(const struct config *config, const struct config_drive *dri
 			"payload = \"zeros\" carries no stamps that could be checked");
 	if (!run->progress.fill_done_bytes)
 		return output_fail(EX_NOINPUT, run->id, "nothing was written yet");
+	if (!run_filled_bytes(&run->progress, is_power_lost(run)))
+		return output_fail(EX_NOINPUT, run->id,
+			"the power was lost before any of the fill was flushed: what the drive holds can't "
+			"be judged");
 	rc = target_open_to_verify(&request, &target, why);
 	if (rc < 0)
 		return output_fail(rc == -EBUSY ? EX_TEMPFAIL : EX_NOINPUT, drive->name, why);

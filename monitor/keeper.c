@@ -337,6 +337,10 @@ static int do_verify(struct keeper *keeper, const struct keeper_command *command
 	};
 	int rc;
 
+	/* What nobody took of an earlier sweep is not found by this one. */
+	(void)pthread_mutex_lock(&keeper->lock);
+	keeper->finding_count = 0;
+	(void)pthread_mutex_unlock(&keeper->lock);
 	keeper->job = command->verb;
 	job_announce(keeper, false);
 	rc = verify_start(&job, &keeper->verify, reply->why);

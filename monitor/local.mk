@@ -32,6 +32,7 @@ drivesoak_SOURCES = monitor/drivesoak.c monitor/drivesoak_arm.c monitor/drivesoa
 	monitor/drivesoak_alerts.c monitor/drivesoak_alerts.h \
 	monitor/drivesoak_analyse.c monitor/drivesoak_analyse.h monitor/drivesoak_import.c monitor/drivesoak_import.h \
 	monitor/drivesoak_judge.c monitor/drivesoak_judge.h \
+	monitor/drivesoak_badblocks.c monitor/drivesoak_badblocks.h \
 	monitor/drivesoak_cells.c monitor/drivesoak_cells.h \
 	monitor/drivesoak_control.c monitor/drivesoak_control.h \
 	monitor/drivesoak_decode.c monitor/drivesoak_decode.h \

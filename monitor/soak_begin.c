@@ -57,16 +57,6 @@ static void run_init(struct drive *drive)
 	text_keep(run->config_json, sizeof(run->config_json), &text);
 }
 
-/* How much of the target carries the run's stamps for sure. */
-static uint64_t filled_bytes(const struct run_progress *progress, bool power_lost)
-{
-	if (progress->phase == PHASE_PREPARE)
-		return 0;
-	if (progress->phase == PHASE_FILL)
-		return power_lost ? progress->fill_durable_bytes : progress->fill_done_bytes;
-	return progress->extent_bytes;
-}
-
 static void open_ask(struct drive *drive)
 {
 	struct keeper_command command = { .verb = KEEPER_OPEN };
@@ -80,7 +70,7 @@ static void open_ask(struct drive *drive)
 	command.run_tag = payload_run_tag(drive->run.id);
 	command.seed = drive->run.seed;
 	command.written_bytes = drive->run.written_bytes;
-	command.filled_bytes = filled_bytes(progress, command.power_lost);
+	command.filled_bytes = run_filled_bytes(progress, command.power_lost);
 	/* What a volatile cache had of the fill when the power went may be gone: write it again. */
 	if (drive->is_resumed && progress->phase == PHASE_FILL)
 		progress->fill_done_bytes = command.filled_bytes;

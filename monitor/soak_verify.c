@@ -53,15 +53,17 @@ bool sweep_next_text(struct sweep_watch *watch, struct keeper *keeper, char *tex
 {
 	struct verify_finding finding;
 
-	if (!keeper_next_finding(keeper, &finding) || watch->told > TOLD_MAX)
-		return false;
+	do {
+		if (!keeper_next_finding(keeper, &finding))
+			return false;
+	} while (watch->told > TOLD_MAX);
 	if (watch->told++ == TOLD_MAX) {
 		(void)snprintf(text, size, "more than %d bad blocks: the rest is counted only", TOLD_MAX);
 		return true;
 	}
 	if (finding.verdict == VERIFY_UNREADABLE)
 		(void)snprintf(text, size, "unreadable block at byte %llu of the target: %s",
-			(unsigned long long)finding.offset_bytes, strerror(finding.error));
+			(unsigned long long)finding.offset_bytes, verify_error_text(finding.error));
 	else
 		(void)snprintf(text, size,
 			"%s block at byte %llu of the target: write %llu was acknowledged, write %llu is "

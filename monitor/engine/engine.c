@@ -136,6 +136,7 @@ static int gate_decide(struct engine *engine, unsigned started, int rc)
 	if (rc == 0)
 		rc = engine->gate_rc;
 	engine->gate = rc == 0 ? GATE_OPEN : GATE_CANCELLED;
+	engine->gate_opened_ns = clock_mono_ns();
 	(void)pthread_cond_broadcast(&engine->gate_moved);
 	(void)pthread_mutex_unlock(&engine->gate_lock);
 	return rc;

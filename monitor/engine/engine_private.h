@@ -84,6 +84,7 @@ struct worker {
 	/* Paced only: slots without work, and when the next request is due. */
 	unsigned *idle, idle_count;
 	double due_ns, pace_ns;
+	uint64_t early_ns; /* that the worker is up before due_ns, see pace_rest() */
 	uint64_t fill_next_bytes, fill_limit_bytes;
 	unsigned fill_file; /* first file not yet announced by before_file */
 	int fill_error;
@@ -105,6 +106,7 @@ struct engine {
 	pthread_cond_t gate_moved;
 	enum { GATE_SHUT, GATE_OPEN, GATE_CANCELLED } gate;
 	unsigned gate_arrived;
+	uint64_t gate_opened_ns; /* where the due times of all workers begin */
 	int gate_rc;
 	_Atomic unsigned working; /* workers whose loop has not ended */
 	_Atomic int failure;	  /* negative errno of a loop that could not go on */

@@ -17,7 +17,9 @@
  * - was in flight when the process ended, or its last write failed: each logical block is A or newer;
  * - after a power loss: each logical block is at least the epoch's A (a volatile cache may have kept any version
  *   since), and never older.
- * A block of which no write was ever acknowledged, one of which was under way, may hold anything. */
+ * A block of which no write was ever acknowledged, one of which was under way, may hold anything. Of a block that is not
+ * tracked this is not known: one whose write in the fill failed, and none after it succeeded, is judged as if it had
+ * been written, so bad where it has no stamps of the run. */
 #ifndef DRIVESOAK_LEDGER_H
 #define DRIVESOAK_LEDGER_H
 

@@ -238,7 +238,7 @@ static int span_complete(struct verify *verify, unsigned index, int result)
 	if (count)
 		span->done_bytes += count;
 	else if (result >= 0)
-		span_fail(verify, span, ENODATA);
+		span_fail(verify, span, VERIFY_FILE_ENDS);
 	else if (result != -EAGAIN && result != -EINTR)
 		span_fail(verify, span, -result);
 	if (span->done_bytes < span->bytes) {

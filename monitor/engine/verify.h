@@ -45,12 +45,17 @@ struct verify_place {
 enum verify_verdict verify_judge(const uint8_t *data, const struct verify_place *place,
 	const struct ledger_expectation *expect, uint64_t *found);
 
+/* No error of the drive: the file is shorter than the run made it. */
+#define VERIFY_FILE_ENDS (-1)
+
 struct verify_finding {
 	uint64_t offset_bytes; /* of the block in the target */
 	enum verify_verdict verdict;
 	uint64_t expected_sequence, found_sequence;
-	int error; /* VERIFY_UNREADABLE: positive errno, ENODATA: the file ends before */
+	int error; /* VERIFY_UNREADABLE: positive errno, or VERIFY_FILE_ENDS */
 };
+/* Why a block is unreadable, in words. */
+const char *verify_error_text(int error);
 
 struct verify_job {
 	/* The target as in struct engine_job; [0, to_bytes) is read, less a last part of a sector. Of a last part of

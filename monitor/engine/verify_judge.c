@@ -2,6 +2,9 @@
 /* What one block holds, against what it may hold. */
 #include "engine/verify.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "engine/payload.h"
 
 /* Sectors of a block by what can be said of each. */
@@ -25,6 +28,18 @@ static const char *const verdict_names[VERIFY_VERDICT_COUNT] = {
 const char *verify_verdict_name(enum verify_verdict verdict)
 {
 	return verdict_names[verdict];
+}
+
+const char *verify_error_text(int error)
+{
+	switch (error) {
+	case VERIFY_FILE_ENDS:
+		return "the file ends before it";
+	case ENODATA: /* what the kernel makes of an NVMe drive's unrecovered read error */
+		return "the drive reports a media error (ENODATA)";
+	default:
+		return strerror(error);
+	}
 }
 
 static void tally_add(struct tally *tally, const uint8_t *sector, uint64_t number, uint64_t run_tag)

@@ -35,6 +35,9 @@ static double cpu_each(const struct hostlimit_input *in)
 /* Comparisons with NAN are false: what is unknown does not speak. */
 static bool is_cpu_wait(const struct hostlimit_input *in)
 {
+	/* Nothing completed: no latency to compare with, but then the waiting must explain the standstill. */
+	if (isnan(in->lat_mean_ns))
+		return in->run_delay_share >= STANDSTILL_MIN;
 	return in->run_delay_share > CPU_WAIT_MAX && in->wait_mean_ns > in->lat_mean_ns * WAIT_LATENCY;
 }
 
@@ -83,11 +86,12 @@ static double percent(double share)
 
 static void print_cpu_wait(const struct hostlimit_input *in, char *text, size_t size)
 {
-	char wait[UNITS_TEXT_MAX];
+	char wait[UNITS_TEXT_MAX] = "";
 
-	units_print_duration_rounded(in->wait_mean_ns, wait);
-	(void)snprintf(text, size, "threads waited %.1f %% of the time for a CPU, %s at a time",
-		percent(in->run_delay_share), wait);
+	if (!isnan(in->wait_mean_ns))
+		units_print_duration_rounded(in->wait_mean_ns, wait);
+	(void)snprintf(text, size, "threads waited %.1f %% of the time for a CPU%s%s%s",
+		percent(in->run_delay_share), wait[0] ? ", " : "", wait, wait[0] ? " at a time" : "");
 }
 
 static void print_throttled(const struct hostlimit_input *in, char *text, size_t size)

@@ -5,7 +5,8 @@
  *
  * The measures, and when each one speaks:
  * - cpu-wait: our threads were ready and waited for a CPU more than 5 % of the time, and one wait was more than 5 %
- *   of the mean latency: many short waits before the answers of a slow drive delay nothing.
+ *   of the mean latency: many short waits before the answers of a slow drive delay nothing. When nothing completed
+ *   there is no latency: then they waited half of the time or more.
  * - throttled: a CPU quota of our control group held us back for 1 % of the interval or more.
  * - steal: the hypervisor took more than 1 % of the machine's CPU time.
  * - cpu-full: our threads ran 90 % of the time or more: they had none left to keep the queue full.

@@ -277,6 +277,15 @@ static uint64_t probe_passed_ns(const struct run_progress *progress, const struc
 	return progress->probe_step * plan->probe_ns + progress->probe_ns;
 }
 
+uint64_t run_filled_bytes(const struct run_progress *progress, bool power_lost)
+{
+	if (progress->phase == PHASE_PREPARE)
+		return 0;
+	if (progress->phase == PHASE_FILL)
+		return power_lost ? progress->fill_durable_bytes : progress->fill_done_bytes;
+	return progress->extent_bytes;
+}
+
 double run_progress_ratio(const struct run_progress *progress, const struct run_plan *plan)
 {
 	switch (progress->phase) {

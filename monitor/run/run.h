@@ -100,6 +100,10 @@ enum run_action run_step(
  * NONE for a paused run. */
 enum run_action run_resume(const struct run_progress *progress);
 
+/* How much of the target, from its start, carries the run's stamps for sure. @power_lost: since @progress was stored a
+ * volatile cache may have lost what no flush had covered. */
+uint64_t run_filled_bytes(const struct run_progress *progress, bool power_lost);
+
 /* 0..1 of the current phase; NAN when it has no end. @eta_ns: remaining time at the pace of @fill_bytes_per_s
  * (fill) or by the clock (soak); UINT64_MAX when unknown. */
 double run_progress_ratio(const struct run_progress *progress, const struct run_plan *plan);

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Workloads, the probe, commits and the verification, through the service on real files."""
 
+import contextlib
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import time
 
@@ -189,6 +191,34 @@ def test_each_kind_of_damage_is_named():
             places = {(b["kind"], b["offset_bytes"]) for b in found["bad_blocks"]}
             assert places == {("corrupt", bit * BLOCK), ("torn", torn * BLOCK), ("misdirected", moved * BLOCK),
                               ("stale", stale * BLOCK)}, places
+            offsets = [b["offset_bytes"] for b in found["bad_blocks"]]
+            assert offsets == sorted(offsets) and found["error"] is None and found["bad_blocks_omitted"] == 0, found
+            # A file that lost its end.
+            os.truncate(path, len(data) - BLOCK)
+            code, found, errors = verify_offline(service)
+            assert code == 1 and found["unreadable"] == 1, (code, found, errors)
+            assert found["bad_blocks"][-1]["error"] == "the file ends before it", found
+
+
+def test_after_a_power_loss_in_the_fill_only_what_was_flushed_is_judged():
+    with work_folder() as folder, loop_filesystem(folder, 256 * MIB) as (mount, _):
+        with small(folder, mount, duration="0", size="32MiB", files=1) as service:
+            service.start()
+            service.wait_phase("soak")
+            service.stop()
+            with open(mount / "drivesoak-00.dat", "r+b") as file:
+                file.seek(20 * MIB)
+                file.write(bytes(BLOCK))
+            os.sync()
+            code, found, errors = verify_offline(service)
+            assert code == 1 and found["corrupt"] == 1 and found["read_bytes"] == 32 * MIB, (code, found, errors)
+            for durable, wanted in (8 * MIB, 0), (0, 66):
+                with contextlib.closing(sqlite3.connect(service.state / "journal.db")) as journal, journal:
+                    journal.execute("UPDATE runs SET phase = 'fill', boot_id = 'of an earlier boot', extent_bytes = 0, "
+                                    "fill_durable_bytes = ?", (durable,))
+                code, found, errors = verify_offline(service)
+                assert code == wanted, (code, found, errors)
+                assert not found or found["read_bytes"] == durable, found
 
 
 def test_verify_is_refused_while_the_service_has_the_target():

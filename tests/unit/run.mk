@@ -33,7 +33,7 @@ tests_unit_test_hostload_SOURCES = tests/unit/test_hostload.c $(archive_fixture)
 tests_unit_test_hostload_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_hostload_LDADD = $(LDADD) $(CMOCKA_LIBS)
 unit_programs += tests/unit/test_keeper
-tests_unit_test_keeper_SOURCES = tests/unit/test_keeper.c monitor/keeper.c monitor/stamps.c monitor/healthgate.c monitor/prober.c
+tests_unit_test_keeper_SOURCES = tests/unit/test_keeper.c monitor/keeper.c monitor/soak_verify.c monitor/stamps.c monitor/healthgate.c monitor/prober.c
 tests_unit_test_keeper_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_keeper_LDADD = $(LDADD) $(CMOCKA_LIBS)
 

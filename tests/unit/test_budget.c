@@ -643,6 +643,40 @@ static void test_a_fill_that_just_fits_ends_as_any_other(void **state)
 	stand_fini(&stand);
 }
 
+/* The longest time that was to be waited for, but for ever; and so slow that requests are overdue. */
+static _Atomic uint64_t longest_wait_ns;
+
+static int null_reap_slow(
+	struct ring *ring, unsigned least, uint64_t timeout_ns, struct ring_completion *out, unsigned most)
+{
+	if (timeout_ns != RING_FOREVER && timeout_ns > atomic_load(&longest_wait_ns))
+		atomic_store(&longest_wait_ns, timeout_ns);
+	(void)usleep(20000);
+	return null_ops.reap(ring, least, timeout_ns, out, most);
+}
+
+static void test_overdue_writes_that_are_not_affordable_are_not_waited_for(void **state)
+{
+	static struct engine_totals totals;
+	struct ring_ops ops = null_ops;
+	struct engine_fill_end end;
+	struct stand stand;
+
+	(void)state;
+	ops.reap = null_reap_slow;
+	stand_init(&stand, &ops);
+	stand.job.threads = 1;
+	stand.job.queue_depth = 4;
+	stand.job.requests_per_s = 1000;
+	stand.job.is_open_loop = true;
+	stand.job.budget = budget_make(6 * UNIT, 0);
+	spend(&stand, &totals, &end);
+	assert_int_equal(totals.write_bytes, 6 * UNIT);
+	assert_true(atomic_load(&longest_wait_ns) <= NS_PER_S / 1000);
+	budget_close(stand.job.budget);
+	stand_fini(&stand);
+}
+
 /* Passed on, by all processes together. */
 static _Atomic uint64_t *shared_bytes;
 
@@ -723,6 +757,7 @@ int main(void)
 		CASE(test_soaks_write_the_limit_and_not_a_byte_more),
 		CASE(test_what_is_submitted_again_is_charged_once_and_what_fails_is_charged),
 		CASE(test_a_stop_gives_the_shares_back),
+		CASE(test_overdue_writes_that_are_not_affordable_are_not_waited_for),
 		CASE(test_twenty_kills_do_not_exceed_the_limit),
 		CASE(test_reads_cost_nothing),
 		CASE(test_a_fill_that_runs_out_is_cancelled_where_it_stands),

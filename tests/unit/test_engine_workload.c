@@ -2,8 +2,10 @@
 /* What the workloads ask of a drive: shares, commits, rates, seeds; on layers that count and complete at once. */
 #include "unit.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -226,6 +228,175 @@ static void test_an_open_loop_counts_latency_from_the_intended_time(void **state
 	assert_in_range(totals.write_ios, elapsed_ms - elapsed_ms / 5, elapsed_ms + elapsed_ms / 10);
 }
 
+/* When requests were passed on, whichever worker did it. */
+enum { TIMED = 400, TIMED_THREADS = 8, TIMED_RATE = 400 };
+static _Atomic uint64_t timed_last_ns;
+static _Atomic unsigned timed_count, timed_close;
+
+static void timing_queue(struct ring *opaque, const struct ring_request *request)
+{
+	uint64_t now_ns = clock_mono_ns(), last_ns = atomic_exchange(&timed_last_ns, now_ns);
+
+	atomic_fetch_add(&timed_count, 1);
+	if (now_ns - last_ns < NS_PER_S / TIMED_RATE / 4)
+		atomic_fetch_add(&timed_close, 1);
+	engine_fixture_ring_queue(opaque, request);
+}
+
+/* Few of the next requests come right behind another; in step all but one of a round would. */
+static void even_check(void)
+{
+	atomic_store(&timed_count, 0);
+	atomic_store(&timed_close, 0);
+	while (atomic_load(&timed_count) < TIMED)
+		engine_fixture_sleep_ms(5);
+	assert_true(atomic_load(&timed_close) < TIMED / 2);
+}
+
+static void test_the_workers_of_a_rate_take_turns(void **state)
+{
+	struct engine_job job = engine_fixture_job(NULL, ENGINE_AUTO);
+	struct ring_ops ops = counted_ops;
+	struct engine *engine;
+
+	(void)state;
+	ops.queue = timing_queue;
+	ops.reap = pausing_reap;
+	job.ops = &ops;
+	job.threads = TIMED_THREADS;
+	job.queue_depth = 2 * TIMED_THREADS;
+	job.requests_per_s = TIMED_RATE;
+	for (int is_open_loop = 0; is_open_loop < 2; is_open_loop++) {
+		job.is_open_loop = is_open_loop;
+		engine = engine_fixture_start(&job);
+		even_check();
+		/* Also after all of them were late by many turns. */
+		atomic_store(&is_paused, true);
+		engine_fixture_sleep_ms(300);
+		atomic_store(&is_paused, false);
+		engine_fixture_sleep_ms(100);
+		even_check();
+		assert_true(engine_stop(engine, 60 * NS_PER_S));
+		engine_free(engine);
+	}
+}
+
+/* A drive that hangs: how often it is asked, and not left to say that it has something. */
+static _Atomic bool hangs, hung_counts;
+static _Atomic unsigned hung_polls;
+
+static int hanging_reap(
+	struct ring *opaque, unsigned least, uint64_t timeout_ns, struct ring_completion *out, unsigned most)
+{
+	if (!atomic_load(&hangs))
+		return counted_reap(opaque, least, timeout_ns, out, most);
+	if (timeout_ns != RING_FOREVER && atomic_load(&hung_counts))
+		atomic_fetch_add(&hung_polls, 1);
+	(void)usleep(timeout_ns < NS_PER_MS ? (unsigned)(timeout_ns / NS_PER_US) : 1000);
+	return timeout_ns == RING_FOREVER ? -EINTR : 0;
+}
+
+static void test_a_drive_that_hangs_is_not_asked_again_after_a_stop(void **state)
+{
+	struct engine_job job = engine_fixture_job(NULL, ENGINE_AUTO);
+	struct ring_ops ops = counted_ops;
+	struct engine *engine;
+
+	(void)state;
+	ops.reap = hanging_reap;
+	job.ops = &ops;
+	job.queue_depth = 64;
+	job.requests_per_s = 1000;
+	atomic_store(&hangs, true);
+	engine = engine_fixture_start(&job);
+	engine_fixture_sleep_ms(10);
+	assert_false(engine_stop(engine, 50 * NS_PER_MS));
+	atomic_store(&hung_counts, true);
+	engine_fixture_sleep_ms(200);
+	/* A look that began before the stop may still be under way. */
+	assert_in_range(atomic_load(&hung_polls), 0, job.threads);
+	atomic_store(&hangs, false);
+	assert_true(engine_stop(engine, 60 * NS_PER_S));
+	engine_free(engine);
+}
+
+/* The timer slack of the last worker that asked for a request. */
+static _Atomic int worker_slack;
+
+static void slack_queue(struct ring *opaque, const struct ring_request *request)
+{
+	atomic_store(&worker_slack, prctl(PR_GET_TIMERSLACK));
+	engine_fixture_ring_queue(opaque, request);
+}
+
+static void test_only_a_rate_sleeps_without_slack(void **state)
+{
+	static struct engine_totals totals;
+	struct engine_job job = engine_fixture_job(NULL, ENGINE_AUTO);
+	struct ring_ops ops = counted_ops;
+	struct engine *engine;
+
+	(void)state;
+	ops.queue = slack_queue;
+	job.ops = &ops;
+	for (int is_paced = 0; is_paced < 2; is_paced++) {
+		job.requests_per_s = is_paced ? 1000 : 0;
+		engine = engine_fixture_start(&job);
+		do {
+			engine_fixture_sleep_ms(1);
+			engine_read(engine, &totals);
+		} while (totals.write_ios == 0);
+		assert_true(engine_stop(engine, 60 * NS_PER_S));
+		engine_free(engine);
+		assert_int_equal(atomic_load(&worker_slack), is_paced ? 1 : prctl(PR_GET_TIMERSLACK));
+	}
+}
+
+/* Something is always under way, and no wait lasts: how many were none because the next request is due at once. */
+static _Atomic unsigned waitless;
+
+static int waitless_reap(
+	struct ring *opaque, unsigned least, uint64_t timeout_ns, struct ring_completion *out, unsigned most)
+{
+	struct engine_fixture_ring *ring = (struct engine_fixture_ring *)opaque;
+
+	if (timeout_ns == 0)
+		atomic_fetch_add(&waitless, 1);
+	return ring->count < 3 && timeout_ns != RING_FOREVER ? 0 : counted_reap(opaque, least, 0, out, most);
+}
+
+static unsigned waitless_of(struct engine_job *job)
+{
+	static struct engine_totals totals;
+	struct engine *engine;
+
+	atomic_store(&waitless, 0);
+	engine = engine_fixture_start(job);
+	do {
+		engine_fixture_sleep_ms(10);
+		engine_read(engine, &totals);
+	} while (totals.write_ios < 200);
+	assert_true(engine_stop(engine, 60 * NS_PER_S));
+	engine_free(engine);
+	return atomic_load(&waitless);
+}
+
+static void test_the_worker_of_an_open_loop_is_up_before_a_request_is_due(void **state)
+{
+	struct engine_job job = engine_fixture_job(NULL, ENGINE_AUTO);
+	struct ring_ops ops = counted_ops;
+	unsigned closed;
+
+	(void)state;
+	ops.reap = waitless_reap;
+	job.ops = &ops;
+	job.threads = 1;
+	job.requests_per_s = 1000;
+	closed = waitless_of(&job);
+	job.is_open_loop = true;
+	assert_true(waitless_of(&job) > 10 * closed + 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +405,10 @@ int main(void)
 		cmocka_unit_test(test_a_client_commits_after_its_writes),
 		cmocka_unit_test(test_a_rate_is_kept),
 		cmocka_unit_test(test_an_open_loop_counts_latency_from_the_intended_time),
+		cmocka_unit_test(test_the_workers_of_a_rate_take_turns),
+		cmocka_unit_test(test_only_a_rate_sleeps_without_slack),
+		cmocka_unit_test(test_the_worker_of_an_open_loop_is_up_before_a_request_is_due),
+		cmocka_unit_test(test_a_drive_that_hangs_is_not_asked_again_after_a_stop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,8 +96,13 @@ static const struct row rows[] = {
 	{ "63 of depth 32", 0, 63, 500000000, NAN, 63, 0, 0.06, 30000000, 0.1, 20 * MS },
 	{ "64 of depth 32", HOSTLIMIT_CPU_WAIT | HOSTLIMIT_STEAL, 64, 500000000, NAN, 64, 0, 0.06, 30000000,
 		0.1, 0 },
-	{ "kept from the CPU, nothing completed", HOSTLIMIT_THROTTLED, 0, NAN, NAN, 0, 0, 0.97, 97000000, 0,
-		2 * S },
+	{ "kept from the CPU by a quota, nothing completed", HOSTLIMIT_CPU_WAIT | HOSTLIMIT_THROTTLED, 0, NAN,
+		NAN, 0, 0, 0.97, 97000000, 0, 2 * S },
+	{ "kept from the CPU by others, nothing completed", HOSTLIMIT_CPU_WAIT, 0, NAN, NAN, 0, 0, 0.97,
+		97000000, 0, 0 },
+	{ "for all of the time, in one wait", HOSTLIMIT_CPU_WAIT, 0, NAN, NAN, 0, 0, 1, NAN, 0, 0 },
+	{ "for less than half of the time", 0, 0, NAN, NAN, 0, 0, 0.49, 97000000, 0, 0 },
+	{ "that, and the hypervisor stopped us", HOSTLIMIT_STEAL, 0, NAN, NAN, 0, 0, 0.49, 97000000, 0.6, 0 },
 	{ "the hypervisor stopped us", HOSTLIMIT_STEAL, 3, 4e8, NAN, 3, 0, 0.0, NAN, 0.6, 0 },
 };
 

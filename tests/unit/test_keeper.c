@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The keeper's replies come in the order in which a conductor can understand them. */
+/* The keeper's replies come in the order in which a conductor can understand them, and what a sweep found is its own. */
 #include "unit.h"
 
 #include <fcntl.h>
@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "keeper.h"
+#include "soak_private.h"
 
 #define MIB    (1ULL << 20)
 #define ROUNDS 300
@@ -260,11 +261,78 @@ static void test_a_ledger_that_missed_a_start_is_gone(void **state)
 	(void)close(wake_fd);
 }
 
+/* Sweep over the first @to_bytes, to its end. */
+static void sweep(struct keeper *keeper, int wake_fd, uint64_t to_bytes)
+{
+	const struct keeper_command verify = { .verb = KEEPER_VERIFY, .to_bytes = to_bytes, .run_tag = 1 };
+
+	assert_true(keeper_send(keeper, &verify));
+	assert_int_equal(next_reply(keeper, wake_fd).answer, KEEPER_STARTED);
+	assert_int_equal(next_reply(keeper, wake_fd).answer, KEEPER_ENDED);
+	send_verb(keeper, KEEPER_STOP);
+	assert_int_equal(next_reply(keeper, wake_fd).answer, KEEPER_STOPPED);
+	send_verb(keeper, KEEPER_FREE);
+	assert_int_equal(next_reply(keeper, wake_fd).answer, KEEPER_DONE);
+}
+
+/* Nothing was ever written, so that every block is bad. */
+static void test_each_sweep_tells_its_own_bad_blocks(void **state)
+{
+	enum { BLOCK = 4096, MOST_TOLD = 100 };
+	static char name[] = "swept", none[] = "", folder[PATH_MAX + 8];
+	const struct config_drive drive = {
+		.name = name,
+		.directory = folder,
+		.device = none,
+		.size_bytes = MIB,
+		.files = 1,
+		.block_bytes = BLOCK,
+		.threads = 1,
+		.queue_depth = 1,
+		.engine = ENGINE_NULL,
+		.payload = PAYLOAD_ZEROS,
+	};
+	const struct keeper_command open_it = { .verb = KEEPER_OPEN, .run_id = "swept-20261130T222200Z" };
+	int wake_fd = eventfd(0, EFD_CLOEXEC);
+	const struct keeper_setup setup = {
+		.drive = &drive, .state_directory = base, .wake = wake, .wake_arg = &wake_fd
+	};
+	struct sweep_watch watch = { 0 };
+	struct verify_finding finding;
+	struct keeper *keeper;
+	struct keeper_reply reply;
+	char text[256];
+	unsigned told = 0;
+
+	(void)state;
+	(void)snprintf(folder, sizeof(folder), "%s/swept", base);
+	assert_int_equal(mkdir(folder, 0755), 0);
+	assert_int_equal(keeper_new(&setup, &keeper), 0);
+	assert_true(keeper_send(keeper, &open_it));
+	reply = next_reply(keeper, wake_fd);
+	assert_string_equal(reply.why, "");
+	sweep(keeper, wake_fd, 20 * BLOCK);
+	sweep(keeper, wake_fd, 3 * BLOCK);
+	while (keeper_next_finding(keeper, &finding))
+		told++;
+	assert_int_equal(told, 3);
+	/* More than are told one by one: then nothing is left to be told later. */
+	sweep(keeper, wake_fd, MIB);
+	for (told = 0; sweep_next_text(&watch, keeper, text, sizeof(text)); told++)
+		;
+	assert_int_equal(told, MOST_TOLD + 1);
+	assert_non_null(strstr(text, "the rest is counted only"));
+	assert_false(keeper_next_finding(keeper, &finding));
+	assert_true(keeper_free(keeper, 10 * NS_PER_S));
+	(void)close(wake_fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_job_without_work_is_started_before_it_ends),
 		cmocka_unit_test(test_a_ledger_that_missed_a_start_is_gone),
+		cmocka_unit_test(test_each_sweep_tells_its_own_bad_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, folder_setup, folder_teardown);

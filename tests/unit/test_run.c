@@ -172,6 +172,25 @@ static void test_a_flush_makes_the_fill_durable_and_never_less(void **state)
 	}
 }
 
+static void test_a_power_loss_takes_what_no_flush_covered(void **state)
+{
+	struct run_progress progress = {
+		.phase = PHASE_PREPARE, .fill_done_bytes = 900, .fill_durable_bytes = 600
+	};
+
+	(void)state;
+	assert_int_equal(run_filled_bytes(&progress, false), 0);
+	progress.phase = PHASE_FILL;
+	assert_int_equal(run_filled_bytes(&progress, false), 900);
+	assert_int_equal(run_filled_bytes(&progress, true), 600);
+	/* The end of the fill is flushed. */
+	progress.extent_bytes = 1000;
+	for (progress.phase = PHASE_SOAK; progress.phase <= PHASE_DONE; progress.phase++) {
+		assert_int_equal(run_filled_bytes(&progress, false), 1000);
+		assert_int_equal(run_filled_bytes(&progress, true), 1000);
+	}
+}
+
 static void test_a_pause_stops_the_clock_of_every_phase(void **state)
 {
 	static const struct run_plan plan = { .settle_ns = 10 * S, .soak_ns = 20 * S, .probe_ns = 5 * S };
@@ -369,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_failure_and_stop_end_any_phase),
 		cmocka_unit_test(test_a_run_that_is_over_does_nothing),
 		cmocka_unit_test(test_a_flush_makes_the_fill_durable_and_never_less),
+		cmocka_unit_test(test_a_power_loss_takes_what_no_flush_covered),
 		cmocka_unit_test(test_a_pause_stops_the_clock_of_every_phase),
 		cmocka_unit_test(test_what_ends_while_paused_is_noted_and_what_follows_waits),
 		cmocka_unit_test(test_a_spent_budget_ends_a_soak_well_and_fails_a_fill),

@@ -190,6 +190,14 @@ static void test_verdicts_have_names(void **state)
 		assert_string_equal(verify_verdict_name((enum verify_verdict)i), names[i]);
 }
 
+static void test_a_short_file_is_no_media_error(void **state)
+{
+	(void)state;
+	assert_string_equal(verify_error_text(VERIFY_FILE_ENDS), "the file ends before it");
+	assert_string_equal(verify_error_text(ENODATA), "the drive reports a media error (ENODATA)");
+	assert_string_equal(verify_error_text(EIO), "Input/output error");
+}
+
 /* What a sweep said. */
 struct said {
 	unsigned count;
@@ -533,8 +541,8 @@ static void kernel_sweep(enum config_engine kind, uint64_t base)
 	counts_check(&said, (const uint64_t[VERIFY_VERDICT_COUNT]){
 				    [VERIFY_GOOD] = 197, [VERIFY_CORRUPT] = 1, [VERIFY_UNREADABLE] = 2 });
 	assert_int_equal(finding_of(&said, 150)->verdict, VERIFY_CORRUPT);
-	assert_int_equal(finding_of(&said, 198)->error, ENODATA);
-	assert_int_equal(finding_of(&said, 199)->error, ENODATA);
+	assert_int_equal(finding_of(&said, 198)->error, VERIFY_FILE_ENDS);
+	assert_int_equal(finding_of(&said, 199)->error, VERIFY_FILE_ENDS);
 	free(buffer);
 	(void)close(fd);
 	(void)unlink("verify-test.dat");
@@ -554,6 +562,7 @@ int main(void)
 		cmocka_unit_test(test_a_block_is_judged_by_what_it_may_hold),
 		cmocka_unit_test(test_a_block_of_one_sector_is_judged),
 		cmocka_unit_test(test_verdicts_have_names),
+		cmocka_unit_test(test_a_short_file_is_no_media_error),
 		cmocka_unit_test_setup_teardown(test_a_sweep_names_each_bad_block, stand_make, stand_free),
 		cmocka_unit_test_setup_teardown(
 			test_a_sweep_holds_blocks_against_the_ledger, stand_make, stand_free),
