@@ -50,6 +50,8 @@ struct slot {
 	uint64_t *body_hashes;
 };
 
+#define SUBMIT_GROUP_MOST 16u /* requests passed to the kernel at a time while refilling */
+
 struct worker {
 	struct engine *engine;
 	unsigned index, depth;
@@ -128,12 +130,16 @@ struct engine {
 /* The stall clock's resolution: workers share one cache line and leave it alone while it is fresher than this. */
 #define STALL_GRAIN_NS 100000ULL
 
-/* Thread entry. */
+/* worker_thread.c: thread entry. */
 void *worker_main(void *arg);
 /* A copy that is of one moment when nobody writes to @from meanwhile. */
 void counters_copy(struct worker_counters *from, struct worker_counters *to);
 /* Buffers and slots, filled. 0 or -ENOMEM. */
 int worker_init(struct worker *worker, struct engine *engine, unsigned index, unsigned depth);
 void worker_fini(struct worker *worker);
+/* worker.c: until stopped or out of work, and nothing is in flight. Negative errno when the ring itself failed. */
+int worker_loop(struct worker *worker);
+/* Tells how far the fill has no gap. */
+void worker_note_fill(struct worker *worker);
 
 #endif

@@ -14,4 +14,4 @@ libdrivesoak_a_SOURCES += \
 	monitor/engine/uring.c \
 	monitor/engine/verify.c monitor/engine/verify.h \
 	monitor/engine/verify_judge.c \
-	monitor/engine/worker.c
+	monitor/engine/worker.c monitor/engine/worker_thread.c
