@@ -128,7 +128,8 @@ def test_what_fires_is_shown_before_the_first_tick():
             service.config.write_text(text.replace('sample-interval = "1s"', 'sample-interval = "5min"'))
             assert service.config.read_text() != text
             service.start()
-            assert service.alerts_of() == before, service.api("alerts")
+            # The web server is there a moment before what was told is.
+            wait_for(lambda: service.alerts_of() == before, 10, "what fires")
             code, page = service.get("/alerts")
             assert code == 200 and before[0] in page.decode() and "Nothing is wrong" not in page.decode()
             service.kill()
