@@ -184,6 +184,11 @@ def test_from_clean_sources_to_the_report_and_interrupted():
         with Quickstart(tree, data, "--seconds", "5") as quickstart:
             quickstart.wait_drive(lambda d: d["phase"] == "soak" and d["last_sample_s"], "the soak")
             run_id = quickstart.drive()["run"]
+            # A second one would take the first one's records away.
+            with Quickstart(tree, data, "--seconds", "1") as second:
+                assert second.process.wait(30) == 75, second.output
+                second.reader.join(5)
+                assert "another quickstart is running" in second.output, second.output
             assert run_id.encode() in quickstart.get("/") and b"quickstart" in quickstart.get("/drive/quickstart")
             assert b'id="charts"' in quickstart.get(f"/run/{run_id}")
             wait_for(lambda: any(json.loads(quickstart.get(f"/api/v1/runs/{run_id}/series"))["fields"]
