@@ -40,19 +40,12 @@ static const char *error_of(const struct verify_finding *finding)
 
 void badblocks_print_json(struct badblocks *badblocks, const struct badblocks_sweep *sweep, struct text *out)
 {
-	const struct verify_progress *progress = &sweep->progress;
 	struct json json;
 
 	sort(badblocks);
 	json_init(&json, out);
 	json_object_open(&json);
-	json_put_u64(&json, "read_bytes", progress->done_bytes);
-	json_put_u64(&json, "blocks", progress->blocks);
-	json_put_double(&json, "ledger_coverage_pct", sweep->coverage * 100);
-	for (int i = VERIFY_GOOD + 1; i < VERIFY_VERDICT_COUNT; i++)
-		json_put_u64(&json, verify_verdict_name((enum verify_verdict)i), progress->counts[i]);
-	json_put_u64(&json, "ahead", progress->ahead_blocks);
-	json_put_string(&json, "error", sweep->error);
+	verify_put_json(&json, &sweep->progress, sweep->coverage, sweep->error);
 	json_key(&json, "bad_blocks");
 	json_array_open(&json);
 	for (size_t i = 0; i < listed(badblocks); i++) {

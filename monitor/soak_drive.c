@@ -557,7 +557,7 @@ static void on_looked(struct drive *drive, const struct keeper_reply *reply)
 		drive_event(drive, "note", EVENT_INFO, "the target is back where it was");
 }
 
-/* The drive was flushed, but its state could not be kept: once an hour at most while that lasts. */
+/* The drive was flushed, but the ledger's state of it could not be kept: said ever less often while that lasts. */
 static void epoch_note(struct drive *drive, const char *why)
 {
 	uint64_t suppressed;

@@ -40,15 +40,6 @@ void sweep_take(struct sweep_watch *watch, struct sample *sample)
 	watch->pending_bytes = watch->pending_blocks = 0;
 }
 
-static uint64_t bad_blocks(const struct verify_progress *progress)
-{
-	uint64_t bad = 0;
-
-	for (int i = VERIFY_GOOD + 1; i < VERIFY_VERDICT_COUNT; i++)
-		bad += progress->counts[i];
-	return bad;
-}
-
 bool sweep_next_text(struct sweep_watch *watch, struct keeper *keeper, char *text, size_t size)
 {
 	struct verify_finding finding;
@@ -85,13 +76,7 @@ void sweep_conclude(
 	json_init(&json, out);
 	json_object_open(&json);
 	json_put_ms_as_s(&json, "t_s", t_ms);
-	json_put_u64(&json, "read_bytes", progress->done_bytes);
-	json_put_u64(&json, "blocks", progress->blocks);
-	json_put_double(&json, "ledger_coverage_pct", coverage * 100);
-	for (int i = VERIFY_GOOD + 1; i < VERIFY_VERDICT_COUNT; i++)
-		json_put_u64(&json, verify_verdict_name((enum verify_verdict)i), progress->counts[i]);
-	json_put_u64(&json, "ahead", progress->ahead_blocks);
-	json_put_string(&json, "error", progress->error ? strerror(-progress->error) : NULL);
+	verify_put_json(&json, progress, coverage, progress->error ? strerror(-progress->error) : NULL);
 	json_object_close(&json);
 	units_print_bytes_rounded((double)progress->done_bytes, read_text);
 	if (progress->error)
@@ -100,11 +85,11 @@ void sweep_conclude(
 	else
 		(void)snprintf(words, size,
 			"verified %s: %llu bad blocks of %llu; the ledger knows %.1f %% of them", read_text,
-			(unsigned long long)bad_blocks(progress), (unsigned long long)progress->blocks,
+			(unsigned long long)verify_bad_blocks(progress), (unsigned long long)progress->blocks,
 			coverage * 100);
 }
 
 bool sweep_is_clean(const struct sweep_watch *watch)
 {
-	return !watch->last.error && bad_blocks(&watch->last) == 0;
+	return !watch->last.error && verify_bad_blocks(&watch->last) == 0;
 }

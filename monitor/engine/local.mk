@@ -13,5 +13,5 @@ libdrivesoak_a_SOURCES += \
 	monitor/engine/statefile.c monitor/engine/statefile.h \
 	monitor/engine/uring.c \
 	monitor/engine/verify.c monitor/engine/verify.h \
-	monitor/engine/verify_judge.c \
+	monitor/engine/verify_judge.c monitor/engine/verify_report.c \
 	monitor/engine/worker.c monitor/engine/worker_thread.c

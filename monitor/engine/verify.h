@@ -87,6 +87,13 @@ struct verify_progress {
 	int error; /* 0, or negative errno of a sweep that could not go on */
 };
 
+/* Of @progress. */
+uint64_t verify_bad_blocks(const struct verify_progress *progress);
+/* Its figures as members of the object that is open; @coverage of the ledger, 0..1; @error: NULL: none. */
+struct json;
+void verify_put_json(
+	struct json *json, const struct verify_progress *progress, double coverage, const char *error);
+
 struct verify;
 int verify_start(const struct verify_job *job, struct verify **out, char *why); /* why: ENGINE_WHY_MAX */
 void verify_read(struct verify *verify, struct verify_progress *out);		/* any thread, never blocks */

@@ -211,6 +211,7 @@ static bool say_host(const struct cause_view *view, const struct teeth *teeth, s
 {
 	const struct cause_input *in = view->in;
 	struct strength within = { 0 }, between = { 0 };
+	char beside[40] = "an unknown share";
 	unsigned with = 0;
 
 	for (unsigned i = 0; i < teeth->count; i++) {
@@ -226,10 +227,12 @@ static bool say_host(const struct cause_view *view, const struct teeth *teeth, s
 	/* Of a host that is always busy nothing follows. */
 	if (strength_mean(&between) > strength_mean(&within) * CAUSE_HOST_BEFORE_SHARE)
 		return false;
+	if (between.known)
+		(void)snprintf(beside, sizeof(beside), "%.0f %%", strength_mean(&between) * 100);
 	return cause_found(out, CAUSE_HOST, CAUSE_MEASURED,
 		"at %u of %u falls the host kept our threads from the CPU: it took %.0f %% of the time in "
-		"falls, %.0f %% between them",
-		with, teeth->count, strength_mean(&within) * 100, fmax(strength_mean(&between), 0) * 100);
+		"falls, %s between them",
+		with, teeth->count, strength_mean(&within) * 100, beside);
 }
 
 static bool say_lines(const struct cause_input *in, const struct teeth *teeth, unsigned words,

@@ -250,34 +250,29 @@ static long long plain_read(const struct setting *setting, bool is_touched)
 		return -1;
 	for (; idle_count < buffers; idle_count++)
 		idle[idle_count] = buffers - 1 - idle_count;
-	for (;;) {
-		int count;
-
-		for (; inflight < setting->depth && next < setting->bytes && idle_count; inflight++) {
+	for (int count = 0;;) {
+		while (inflight < setting->depth && next < setting->bytes && idle_count) {
 			plain_queue(setting, ops, ring, idle[--idle_count], setup.arena, next);
 			next += REQUEST_BYTES;
+			inflight++;
+		}
+		(void)ops->submit(ring);
+		/* What came last, while the next requests are under way in the other buffers. */
+		for (int i = 0; i < count && is_touched; i++) {
+			touch(setup.arena + (size_t)done[i].slot * REQUEST_BYTES);
+			idle[idle_count++] = done[i].slot;
 		}
 		if (!inflight)
 			break;
 		count = ops->reap(ring, 1, RING_FOREVER, done, setting->depth);
+		if (count < 0)
+			return count;
 		inflight -= (unsigned)count;
 		for (int i = 0; i < count; i++) {
 			if (done[i].result <= 0)
 				return done[i].result - 1;
-			if (!is_touched) {
+			if (!is_touched)
 				idle[idle_count++] = done[i].slot;
-				continue;
-			}
-			if (next < setting->bytes && idle_count) {
-				plain_queue(setting, ops, ring, idle[--idle_count], setup.arena, next);
-				next += REQUEST_BYTES;
-				inflight++;
-			}
-		}
-		(void)ops->submit(ring);
-		for (int i = 0; i < count && is_touched; i++) {
-			touch(setup.arena + (size_t)done[i].slot * REQUEST_BYTES);
-			idle[idle_count++] = done[i].slot;
 		}
 	}
 	ops->close(ring);

@@ -79,22 +79,29 @@ static void send_verb(struct keeper *keeper, enum keeper_verb verb)
 	assert_true(keeper_send(keeper, &command));
 }
 
-/* A fill whose last byte was recorded just before the service ended has nothing left to do. */
-static void test_a_job_without_work_is_started_before_it_ends(void **state)
+/* A drive below @folder that is written to by one worker, a request at a time. */
+static struct config_drive drive_in(char *folder, enum config_engine engine, enum config_payload payload)
 {
 	static char name[] = "cand", none[] = "";
-	const struct config_drive drive = {
+
+	return (struct config_drive){
 		.name = name,
-		.directory = base,
+		.directory = folder,
 		.device = none,
 		.size_bytes = MIB,
 		.files = 2,
 		.block_bytes = 16384,
 		.threads = 1,
 		.queue_depth = 1,
-		.engine = ENGINE_NULL,
-		.payload = PAYLOAD_ZEROS,
+		.engine = engine,
+		.payload = payload,
 	};
+}
+
+/* A fill whose last byte was recorded just before the service ended has nothing left to do. */
+static void test_a_job_without_work_is_started_before_it_ends(void **state)
+{
+	const struct config_drive drive = drive_in(base, ENGINE_NULL, PAYLOAD_ZEROS);
 	const struct keeper_command open = { .verb = KEEPER_OPEN, .run_id = "cand-20261130T222200Z" };
 	const struct keeper_command fill = { .verb = KEEPER_FILL, .from_bytes = MIB, .to_bytes = MIB };
 	int wake_fd = eventfd(0, EFD_CLOEXEC);
@@ -172,20 +179,8 @@ static void job_run(struct keeper *keeper, int wake_fd, struct keeper_command co
 /* A start that the ledger did not see must not be judged by it later; and a full state disk is not the drive's fault. */
 static void test_a_ledger_that_missed_a_start_is_gone(void **state)
 {
-	static char name[] = "cand", none[] = "", target[PATH_MAX + 16];
-	const struct config_drive drive = {
-		.name = name,
-		.directory = target,
-		.device = none,
-		.size_bytes = MIB,
-		.files = 2,
-		.block_bytes = 16384,
-		.threads = 1,
-		.queue_depth = 1,
-		.engine = ENGINE_AUTO,
-		.payload = PAYLOAD_RANDOM,
-		.ledger_bytes = MIB,
-	};
+	static char target[PATH_MAX + 16];
+	struct config_drive drive = drive_in(target, ENGINE_AUTO, PAYLOAD_RANDOM);
 	struct keeper_command open_it = { .verb = KEEPER_OPEN, .run_id = RUN_ID, .run_tag = 7 };
 	const struct keeper_command fill = { .verb = KEEPER_FILL, .to_bytes = MIB, .run_tag = 7 };
 	const struct keeper_command soak = {
@@ -200,6 +195,7 @@ static void test_a_ledger_that_missed_a_start_is_gone(void **state)
 	struct keeper_reply reply;
 
 	(void)state;
+	drive.ledger_bytes = MIB;
 	(void)snprintf(state_path, sizeof(state_path), "%.*s", PATH_MAX - 16, base);
 	(void)strcat(state_path, "/state");
 	(void)snprintf(target, sizeof(target), "%s/target", base);
@@ -279,19 +275,8 @@ static void sweep(struct keeper *keeper, int wake_fd, uint64_t to_bytes)
 static void test_each_sweep_tells_its_own_bad_blocks(void **state)
 {
 	enum { BLOCK = 4096, MOST_TOLD = 100 };
-	static char name[] = "swept", none[] = "", folder[PATH_MAX + 8];
-	const struct config_drive drive = {
-		.name = name,
-		.directory = folder,
-		.device = none,
-		.size_bytes = MIB,
-		.files = 1,
-		.block_bytes = BLOCK,
-		.threads = 1,
-		.queue_depth = 1,
-		.engine = ENGINE_NULL,
-		.payload = PAYLOAD_ZEROS,
-	};
+	static char folder[PATH_MAX + 8];
+	struct config_drive drive = drive_in(folder, ENGINE_NULL, PAYLOAD_ZEROS);
 	const struct keeper_command open_it = { .verb = KEEPER_OPEN, .run_id = "swept-20261130T222200Z" };
 	int wake_fd = eventfd(0, EFD_CLOEXEC);
 	const struct keeper_setup setup = {
@@ -305,6 +290,8 @@ static void test_each_sweep_tells_its_own_bad_blocks(void **state)
 	unsigned told = 0;
 
 	(void)state;
+	drive.files = 1;
+	drive.block_bytes = BLOCK;
 	(void)snprintf(folder, sizeof(folder), "%s/swept", base);
 	assert_int_equal(mkdir(folder, 0755), 0);
 	assert_int_equal(keeper_new(&setup, &keeper), 0);
